@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table says everything about the health metrics: a row is a family, where its value is read,
- * and in which runs it exists. A new metric is a new row.
+ * One table defines the health metrics: each row names a family, the place where its value is read,
+ * and the runs in which it exists. To add a metric, add a row.
  *
  * Most rows name a member of a struct of statistics: of one session, of all sessions together, or
  * of the process. On each scrape these structs are filled, and the hook walks over the table and
  * copies the members, which are all uint64_t. A member that is an array has one sample for each
- * element, and the row says how elements are labelled. Two rows may share a family; their samples
- * differ in the last label. The rows whose labels are texts that never change have a function
- * instead, which runs when the health is made, and again after a reload.
+ * element, and the row has a function for the labels of the elements. Two rows may share a family;
+ * their samples differ in the last label. The rows whose labels are texts that never change have a
+ * function instead, which runs when the health is made, and again after a reload.
  */
 #include "exporter/health.h"
 
@@ -26,7 +26,7 @@
 #include "exporter/runner.h"
 #include "exporter/version.h"
 
-/* Where the value of a row is read. */
+/* The struct from which a row reads its value. */
 enum from {
 	FROM_SESSION,        /* struct runner_session, one sample for each session */
 	FROM_TOTALS,         /* struct runner_totals */
@@ -35,28 +35,28 @@ enum from {
 	FROM_MEMORY,         /* struct memory_statistics */
 	FROM_RELOADS,        /* struct reloads */
 	FROM_RECORDER,       /* struct flight_statistics; only with a flight recorder */
-	FROM_LAST_RECORDING, /* flight_last_recording(); likewise */
-	FROM_NOTHING,        /* show() sets the samples, once for each configuration */
+	FROM_LAST_RECORDING, /* flight_last_recording(); only with a flight recorder */
+	FROM_NOTHING,        /* show() sets the samples, at the start and after each reload */
 };
 
-/* The runs that have the family. */
+/* The runs in which a family exists. */
 enum scope { ALWAYS, OF_REPLAY, OF_LIVE };
 
 struct row {
 	struct family_options family;
 	enum from from;
 	enum scope scope;
-	size_t offset;                      /* of the member */
-	size_t count;                       /* of its elements; 0: the member is no array */
-	const char *(*label)(size_t index); /* the last label of an element */
-	const char *text;                   /* the last label of a member that is no array */
+	size_t offset;                      /* of the member in the struct, in bytes */
+	size_t count;                       /* number of elements; 0: the member is no array */
+	const char *(*label)(size_t index); /* returns the last label value of an element */
+	const char *text;                   /* value of the last label if the member is no array */
 	void (*show)(struct health *health, struct family *family);
 };
 
-/* The last reloads, or the start. */
+/* Results of reloads; the start counts as a successful one. */
 struct reloads {
-	uint64_t successful;           /* 1: the last one was */
-	uint64_t success_time_unix_ns; /* of the last one that was */
+	uint64_t successful;           /* 1: the last reload succeeded */
+	uint64_t success_time_unix_ns; /* when the last successful one was, since 1970 UTC */
 };
 
 struct health {
@@ -65,12 +65,12 @@ struct health {
 	struct os_mutex lock; /* held by the hook and by a reload; guards the next four */
 	const struct setup *setup;
 	struct reloads reloads;
-	uint32_t last_recording[2]; /* labels that are shown; 0: none, no text is empty */
+	uint32_t last_recording[2]; /* ids of the label values that are shown; 0: none */
 	struct shard *shard;
 	struct family **families; /* owned; one for each row, NULL where this run has none */
 };
 
-/* A text of the program or of its configuration. */
+/* Returns the id of a label value that comes from the program or its configuration. */
 static uint32_t word(const struct health *health, const char *text)
 {
 	return intern_own(registry_strings(health->registry), text);
@@ -338,7 +338,8 @@ static const struct row rows[] = {
 	{ SCHEMA_CACHE_LOOKUPS, TOTALS(pipeline.event_table.misses), .text = "miss" },
 	{ STATE_ENTRIES, TOTALS(pipeline.tracker.entries), .count = TABLE_COUNT, .label = table_label },
 	{ STATE_ENTRIES, TOTALS(pipeline.event_table.entries), .text = "kind" },
-	/* A recording that is read twice collects all manifests first, and has no such table. */
+	/* A recording that is read twice collects all manifests in the first pass, and has no such
+	 * table. */
 	{ STATE_ENTRIES, TOTALS(pipeline.inband.entries), .text = "manifest", .scope = OF_LIVE },
 	{ STATE_EVICTIONS, TOTALS(pipeline.tracker.evictions), .count = TABLE_COUNT, .label = table_label },
 	{ STATE_EVICTIONS, TOTALS(pipeline.event_table.evictions), .text = "kind" },
@@ -360,8 +361,9 @@ enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 /* ---- the scrape ---- */
 
-/* Sets the samples of a row from the struct that it reads. session: a label id, if it has one.
- * gone: the session exists no longer; its gauges leave the page, and its counters stay. */
+/* Sets the samples of a row from `values`, the struct that the row names. session: the label id of
+ * a row of sessions, else ignored. gone: the session no longer exists, so its gauges leave the page
+ * and its counters stay. */
 static void show_row(struct health *health, size_t index, const void *values, uint32_t session,
 		     bool gone)
 {
@@ -381,7 +383,8 @@ static void show_row(struct health *health, size_t index, const void *values, ui
 		}
 		if (value != UINT64_MAX && !hides) {
 			set(health, health->families[index], labels, value);
-		} else if (row->from == FROM_SESSION) { /* unknown, and perhaps known before */
+		} else if (row->from == FROM_SESSION) { /* the value is unknown now; it may have
+							   been shown before */
 			family_hide(health->families[index], health->shard, labels);
 		}
 	}
@@ -519,7 +522,7 @@ void health_free(struct health *health)
 
 /* ---- reloads ---- */
 
-/* With the lock: a collector that no longer exists is not shown. */
+/* Hides the collectors that no longer exist. The caller holds the lock. */
 static void hide_collectors(struct health *health, struct family *family,
 			    const struct rule_set *next)
 {

@@ -19,20 +19,21 @@ struct runner;
 struct health; /* opaque */
 
 /*
- * Registers the families that such a runner has, and a hook that sets them before each scrape.
- * Everything is borrowed until health_free(), which comes after the last scrape.
+ * Registers the families that a runner of this type (replay or live) has, and a hook that sets them
+ * before each scrape. Borrows all arguments until health_free(), which the caller calls after the
+ * last scrape.
  */
 struct health *health_new(const struct setup *setup, struct runner *runner, struct etw_error *err);
 void health_free(struct health *health);
 
-/* A reload has put another set-up in force, in place of the one so far, which is borrowed until
- * this call; or it has failed. Any thread. */
+/* Report the result of a reload: `next` is in force and is borrowed from now on in place of the
+ * former set-up, or the reload failed and nothing changed. Any thread may call them. */
 void health_reloaded(struct health *health, const struct setup *next);
 void health_reload_failed(struct health *health);
 
-/* The families about the web server, which it adds to itself: scrapes, with a counter by HTTP
- * status, a histogram in nanoseconds, a gauge in bytes; connections, with a gauge and a counter by
- * reason. */
+/* The families about the web server, whose samples the web server itself updates. Scrapes: a
+ * counter by HTTP status, a histogram in nanoseconds, a gauge in bytes. Connections: a gauge of
+ * open ones, a counter of closed ones by reason. */
 enum scrape_family {
 	SCRAPE_COUNT,
 	SCRAPE_DURATION,
@@ -60,8 +61,8 @@ enum web_family {
 bool web_families(struct registry *registry, struct family *families[WEB_FAMILIES],
 		  struct etw_error *err);
 
-/* Registers all families that the program always has, for a list of them: those above, of replays
- * and of live sessions, and those of consumers. */
+/* Registers every family that the program can have without a collector, so that a tool can list
+ * them: the families above, those of replays and of live sessions, and those of consumers. */
 bool health_declare(struct registry *registry, struct etw_error *err);
 
 #endif

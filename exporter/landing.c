@@ -20,7 +20,7 @@
 
 /* ---- texts ---- */
 
-/* A number with commas between thousands. */
+/* Adds a number with a comma before each group of three digits. */
 static void add_count(struct etw_text *html, uint64_t value)
 {
 	if (value >= 1000) {
@@ -31,7 +31,7 @@ static void add_count(struct etw_text *html, uint64_t value)
 	}
 }
 
-/* "1 event", "1,234 events" */
+/* Adds "1 event" or "1,234 events". */
 static void add_counted(struct etw_text *html, uint64_t count, const char *noun)
 {
 	add_count(html, count);
@@ -44,7 +44,7 @@ static void add_number_cell(struct etw_text *html, uint64_t value)
 	add_count(html, value);
 }
 
-/* A word with a sign before it, so that colour is not all that says it. */
+/* Adds the word of a state after a sign, for readers who cannot distinguish the colours. */
 static void add_state_word(struct etw_text *html, const char *class, const char *sign,
 			   const char *word)
 {
@@ -75,7 +75,7 @@ static struct landing_losses losses_of(struct runner *runner)
 	return losses;
 }
 
-/* "5 events, 1 buffer with an unknown number of events, 2 damaged places" */
+/* Adds "5 events, 1 buffer with an unknown number of events, 2 damaged places". */
 static void add_known_losses(struct etw_text *html, const struct landing_losses *losses)
 {
 	const struct {
@@ -238,7 +238,7 @@ void landing_add_state(struct etw_text *html, const struct setup *setup, struct 
 
 /* ---- collectors ---- */
 
-/* A name may be broken behind each underscore. */
+/* Adds a name in which a browser may break the line after each underscore. */
 static void add_breakable(struct etw_text *html, const char *name)
 {
 	for (; *name != '\0'; name++) {
@@ -249,7 +249,7 @@ static void add_breakable(struct etw_text *html, const char *name)
 	}
 }
 
-/* A pair of backticks encloses code, as in Markdown. */
+/* Adds a help text, in which a pair of backticks encloses code, as in Markdown. */
 static void add_help(struct etw_text *html, const char *help)
 {
 	struct etw_text escaped = { 0 };
@@ -286,7 +286,8 @@ static void add_collector(struct etw_text *html, const struct collector_info *co
 	text_add_char(html, '\n');
 }
 
-/* Those that are on, or those that are off. Returns how many there are. */
+/* Adds the table of the collectors that are on, or of those that are off. Returns the number of its
+ * rows. */
 static size_t add_collector_table(struct etw_text *html, const struct rule_set *rules, bool on,
 				  const char *metrics)
 {

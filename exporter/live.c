@@ -40,8 +40,8 @@ static bool guid_of(const struct etw_provider_spec *spec, struct etw_guid *guid)
 	return etw_provider_guid(spec->name, guid);
 }
 
-/* A provider that is given once by name and once by GUID is recognised as the same only if its name
- * is among the built-in ones. */
+/* Returns whether both name the same provider. If one gives a name and the other a GUID, they are
+ * recognised as the same only if the name is among the built-in ones. */
 static bool same(const struct etw_provider_spec *a, const struct etw_provider_spec *b)
 {
 	struct etw_guid guid_a, guid_b;
@@ -85,7 +85,8 @@ static bool has_id(const struct etw_provider_spec *spec, uint16_t id)
 	return false;
 }
 
-/* When there are more ids than a filter takes, every event is delivered. */
+/* Merges the lists of event ids. If there are more ids than a filter takes, the list becomes empty,
+ * which requests every event. */
 static void merge_ids(struct etw_provider_spec *into, const struct etw_provider_spec *from)
 {
 	if (into->id_count == 0 || from->id_count == 0) {
@@ -104,7 +105,8 @@ static void merge_ids(struct etw_provider_spec *into, const struct etw_provider_
 	}
 }
 
-/* What both request; needs have the short form only. */
+/* Makes *into request what both request. Needs of collectors use the short form of a provider
+ * only. */
 static void merge(struct etw_provider_spec *into, const struct etw_provider_spec *from)
 {
 	etw_provider_spec_widen(into, from);
@@ -137,8 +139,8 @@ static void add_names(struct live_providers *providers)
 	}
 }
 
-/* What the collectors need, by number: providers, and where no session has kernel events those that
- * take their place. NULL behind the last. */
+/* Returns a provider that the collectors need, by its number; NULL after the last one. If no
+ * session has kernel events, the providers that replace them are included. */
 static const struct etw_provider_spec *need_of(const struct config *config,
 					       const struct rule_set *rules, size_t number)
 {
@@ -191,7 +193,7 @@ void live_providers_done(struct live_providers *providers)
 
 /* ---- the session ---- */
 
-/* Delivery waits for a flush, so one second is usual. */
+/* Buckets of the delay. Windows delivers events when it flushes buffers, so one second is usual. */
 static const uint64_t delay_bounds_ns[] = { 1000000,     10000000,    100000000,  250000000,
 					    500000000,   1000000000,  2000000000, 5000000000,
 					    10000000000, 30000000000, 60000000000 };
@@ -212,7 +214,7 @@ struct family *live_delay_family(struct registry *registry, struct etw_error *er
 	return registry_family(registry, &delay_family, err);
 }
 
-/* The histogram of its canaries exists at 0 from the start. */
+/* Makes the histogram of the session's canaries, so that it shows 0 from the start. */
 static bool make_delay(struct live_session *session, struct registry *registry,
 		       struct etw_error *err)
 {
@@ -262,7 +264,8 @@ static void on_session_event(void *context, enum etw_session_event event, const 
 		 log_text("what", sentence));
 }
 
-/* The providers are borrowed. session may be NULL, for a change. False: they do not fit. */
+/* Fills in the options of the live source; the providers are borrowed. session is NULL for a
+ * reload, which changes a running session. Returns false if the options do not fit together. */
 static bool fill_options(struct live_session *session, const struct live_session_options *options,
 			 const struct live_providers *providers, struct etw_live_options *live,
 			 struct etw_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens the live sessions of the configuration: which providers each of them enables, how it is
- * started, and what only live sessions have.
+ * Opens the live sessions of the configuration: chooses the providers that each session enables,
+ * starts it, and owns what only live sessions have.
  */
 #ifndef EXPORTER_LIVE_H
 #define EXPORTER_LIVE_H
@@ -18,38 +18,41 @@
 #include "exporter/setup.h"
 #include "metrics/registry.h"
 
-/* The histogram of canaries, by session (lib/live/canary.h). NULL on failure. */
+/* Returns the family of the delays of canaries, a histogram by session (lib/live/canary.h). Returns
+ * NULL on failure. */
 struct family *live_delay_family(struct registry *registry, struct etw_error *err);
 
 /*
- * Which providers a session is to enable, so that no event is counted by two of them.
+ * The providers that a session enables, chosen so that no event is counted by two of them.
  *
- * A provider of the configuration is enabled where the configuration names it, as it says. What the
- * collectors need besides goes into the first session, one entry a provider: enabling one twice in
- * a session keeps the later call only ("EnableTraceEx2 function", Microsoft Learn). A user session
- * gets Microsoft-Windows-Kernel-Process for the names of processes, unless it has it already.
+ * A provider that the configuration names is enabled in the session that names it, with those
+ * settings. Further providers that the collectors need go into the first session, with one entry
+ * for each provider: if a provider is enabled twice in a session, only the later call counts
+ * ("EnableTraceEx2 function", Microsoft Learn). A user session gets
+ * Microsoft-Windows-Kernel-Process for the names of processes, unless it has it already.
  */
 struct live_providers {
-	struct etw_provider_spec *list; /* owned; the texts are those of config and rules */
+	struct etw_provider_spec *list; /* owned; its texts are borrowed from config and rules */
 	size_t count;
-	/* Microsoft-Windows-Kernel-Process is there for names: see struct rule_engine_options. */
+	/* Microsoft-Windows-Kernel-Process is enabled only for the names of processes: see struct
+	 * rule_engine_options. */
 	bool names_only;
 };
 
-/* index: of the session in the configuration. */
+/* index: number of the session in the configuration, from 0. */
 bool live_providers_init(struct live_providers *providers, const struct config *config,
 			 const struct rule_set *rules, size_t index, struct etw_error *err);
 void live_providers_done(struct live_providers *providers);
 
 struct live_session_options {
-	/* Borrowed until the source is closed. */
+	/* Pointers are borrowed until the source is closed. */
 	const struct setup *setup;
-	size_t index;                         /* of the session in the configuration */
-	const char *name;                     /* the session's, as the configuration has it */
-	struct shard *shard;                  /* of its consumer */
-	struct etw_canary *canary;            /* NULL: none */
-	void (*on_fault)(const char *reason); /* likewise */
-	struct etw_session_changes *changes;  /* likewise */
+	size_t index;              /* number of the session in the configuration, from 0 */
+	const char *name;          /* name of the session in the configuration */
+	struct shard *shard;       /* shard of the session's consumer */
+	struct etw_canary *canary; /* NULL: none */
+	void (*on_fault)(const char *reason); /* NULL: none */
+	struct etw_session_changes *changes;  /* NULL: none */
 	/* For tests; see lib/live/live_source.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;
@@ -57,7 +60,7 @@ struct live_session_options {
 	uint32_t snapshot_ms;
 };
 
-/* What a live session has besides its source. Zero-initialise it. */
+/* The objects that a live session needs in addition to its source. Zero-initialise it. */
 struct live_session {
 	const char *name;           /* of the options */
 	const struct family *delay; /* of its canaries */
@@ -68,8 +71,8 @@ struct live_session {
 };
 
 /*
- * Starts the session; what happens to it is logged. *session stays where it is until the source is
- * closed, and is freed by live_session_done() afterwards, on failure too.
+ * Starts the session; its later events are logged. The caller keeps *session at the same address
+ * until the source is closed, and then calls live_session_done(), on failure too.
  */
 struct etw_source *live_session_open(struct live_session *session,
 				     const struct live_session_options *options,
@@ -77,10 +80,10 @@ struct etw_source *live_session_open(struct live_session *session,
 void live_session_done(struct live_session *session);
 
 /*
- * What a session that runs is to become, by the configuration and the rules of the options: its
- * providers and kernel events; the other settings of the session stay. For etw_live_change_apply()
- * (lib/live/live_source.h). *names_only as in struct live_providers. NULL on failure: the session
- * stays as it is.
+ * Prepares the change of a running session to the providers and kernel events that the
+ * configuration and the rules of the options require; its other settings stay. The caller passes
+ * the result to etw_live_change_apply() (lib/live/live_source.h). *names_only as in struct
+ * live_providers. Returns NULL on failure; the session is unchanged.
  */
 struct etw_live_change *live_session_prepare(struct etw_source *source,
 					     const struct live_session_options *options,

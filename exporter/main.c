@@ -42,12 +42,12 @@
 #include "exporter/windows/service.h"
 #include "metrics/exposition.h"
 
-/* How often the log says what it has suppressed. */
+/* Interval, in ns, at which the log reports how many lines it has suppressed. */
 #define SUPPRESSED_EVERY_NS UINT64_C(10000000000)
 
 enum exit_status { EXIT_DONE = 0, EXIT_COULD_NOT_RUN = 1, EXIT_BAD_USAGE = 2 };
 
-/* Everything that a run is made of, owned; freed in reverse by app_done(). */
+/* The parts of a run, owned; app_done() frees them in reverse order. */
 struct app {
 	int argc;
 	char **argv; /* borrowed */
@@ -70,7 +70,8 @@ static bool print_line(const char *line, struct etw_error *err)
 	return print_text(&out, err);
 }
 
-/* A configuration that could not be read for lack of memory may be right. */
+/* Returns the exit status for an error. A configuration that could not be read for lack of memory
+ * may be right, so that is not bad usage. */
 static enum exit_status status_of(const struct etw_error *err)
 {
 	return err->code == ETW_ERROR_CONFIG && !memory_has_losses() ? EXIT_BAD_USAGE :
@@ -84,8 +85,8 @@ static void print_problem(void *context, const char *sentence, bool warning)
 	print_failure("etw_exporter: %s", sentence);
 }
 
-/* Shows everything that is wrong with the configuration: as lines of the log when the program then
- * runs, or is a service. Takes away an error that was shown. */
+/* Shows all problems of the configuration: as lines of the log if the program runs afterwards or is
+ * a service. Clears an error that was shown, so that it is not shown twice. */
 static void show_problems(const struct app *app, struct etw_error *err)
 {
 	bool service = app->options.service == SERVICE_RUN;
@@ -130,7 +131,8 @@ static bool open_sources(struct app *app, struct etw_error *err)
 	runner.recorder = app->recorder;
 	runner.taps = flight_taps(app->recorder);
 	runner.on_fault = crash_end;
-	/* An emergency stop must find every session that runs: it is set up before the first. */
+	/* An emergency stop must find every session that runs, so it is set up before the first
+	 * session starts. */
 	if (runner.path_count == 0 && !crash_catch(etw_live_emergency_stop, err)) {
 		return false;
 	}
@@ -169,7 +171,7 @@ static void log_recordings(enum log_level level, struct runner *runner)
 
 /* ---- --once: replay, print, end ---- */
 
-/* The state of a sink that writes to standard output. */
+/* State of a sink that writes the page to standard output. */
 struct printing {
 	struct etw_error *err;
 	bool failed;
@@ -226,7 +228,7 @@ static bool is_ready(void *context)
 	return runner_ready(app->runner);
 }
 
-/* What the web server shows of the set-up in force; see struct http_options. */
+/* The arguments of a callback of struct http_options that reads the set-up in force. */
 struct look {
 	const struct app *app;
 	struct etw_text *html;
@@ -321,7 +323,7 @@ static bool open_reload(struct app *app, struct etw_error *err)
 	return app->reload != NULL;
 }
 
-/* Before the sources, whose consumers use it. */
+/* Opens the flight recorder. It comes before the sources, because their consumers use it. */
 static bool open_recorder(struct app *app, struct etw_error *err)
 {
 	const struct config *config = app->setup.config;
@@ -362,7 +364,7 @@ static bool reload(void *context, struct etw_error *err)
 	return reload_now(app->reload, err);
 }
 
-/* What is wrong is logged. */
+/* Reloads; reload_now() logs what is wrong. */
 static void reload_on_signal(void *context)
 {
 	reload(context, NULL);
@@ -420,7 +422,8 @@ static bool start_server(struct app *app, struct etw_error *err)
 	return true;
 }
 
-/* Returns the reason. Reloads when requested, and logs regularly what the log has suppressed. */
+/* Waits until the program must stop and returns the reason. Meanwhile reloads when requested, and
+ * reports regularly how many lines the log has suppressed. */
 static const char *wait_for_stop(struct app *app)
 {
 	const char *reason;
@@ -445,7 +448,8 @@ static bool serve(struct app *app, struct etw_error *err)
 	if (!open_recorder(app, err) || (!live && !open_sources(app, err))) {
 		return false;
 	}
-	/* Caught before sessions start: from then on every end of the program must stop them. */
+	/* Signals are caught before sessions start, because from then on every end of the program
+	 * must stop the sessions. */
 	if (app->options.service != SERVICE_RUN && !os_stop_catch(err)) {
 		return false;
 	}
@@ -511,7 +515,7 @@ static bool run(struct app *app, struct etw_error *err)
 
 static void app_done(struct app *app)
 {
-	/* These go first: their threads read what the others own. */
+	/* Stop these first, because their threads read what the other parts own. */
 	flight_stop(app->recorder);
 	http_stop(app->server);
 	web_config_close(app->web);
@@ -547,8 +551,8 @@ static int run_as_service(void *context)
 }
 
 /*
- * An error without a sentence is not reported: the reader of standard output has gone, or the
- * problems of the configuration are printed already.
+ * Prints an error. An error without a sentence is not printed: the reader of standard output has
+ * closed it, or the problems of the configuration are printed already.
  */
 static void complain(const struct etw_error *err)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flags of etw_exporter, a row each. base/command_line.h reads them and writes --help.
+ * The table of the flags of etw_exporter has one row for each flag. base/command_line.h parses the
+ * command line with it and writes --help.
  *
  * Most rows only name the member of struct options that they set. Flags that may be repeated,
  * switches of collectors, and values with a syntax of their own have a read function. Flags about
- * replays and collectors are read into the options of the runner and of the set-up directly. Their
- * arrays are owned by struct options, because those structs only borrow them. Whether values fit
- * together, such as --once with --replay.loop, is checked where they are used.
+ * replays and collectors are read into the options of the runner and of the set-up directly. struct
+ * options owns their arrays, because those structs only borrow them. Whether values fit together,
+ * such as --once with --replay.loop, is checked where they are used.
  */
 #include "exporter/options.h"
 
@@ -19,7 +20,7 @@
 #include "config/builtin.h"
 #include "exporter/version.h"
 
-/* ---- values that have a form of their own ---- */
+/* ---- values with a syntax of their own ---- */
 
 static bool add_text(const char ***list, size_t *count, const char *text, struct etw_error *err)
 {
@@ -125,7 +126,7 @@ static bool read_switch(void *target, const char *argument, struct etw_error *er
 /* ---- the flags ---- */
 
 #define AT(member) .offset = offsetof(struct options, member)
-/* command: what does the same now. */
+/* The hint for a flag that has been removed. command: the program that replaces it. */
 #define SELFTEST(command) "run " command ", which is in the folder of etw_exporter on Windows"
 
 static const char *const pointer_sizes[] = { "4", "8", NULL };
@@ -166,7 +167,7 @@ static const struct command_option flags[] = {
 	{ "--web.telemetry-path", "PATH", "Path of the metrics page. Default: /metrics.",
 	  OPTION_READ, AT(telemetry_path), .takes = "a path that begins with a slash",
 	  .read = read_telemetry_path },
-	/* Pages and scrapes. */
+	/* Flags about pages and scrapes. */
 	{ "--web.external-url", "URL",
 	  "Address under which clients reach the pages, if it is another one (reverse proxy).",
 	  OPTION_TEXT, AT(external_url) },
@@ -214,7 +215,7 @@ static const struct command_option flags[] = {
 	{ "--help", NULL, "Print this help and exit.", OPTION_HELP, AT(help) },
 	{ "--collector.", "NAME", "Switch a collector on or off; overrides the configuration.",
 	  OPTION_SWITCH, .read = read_switch },
-	/* The self-test is a program of its own. */
+	/* The self-test is now a separate program. */
 	{ "--self-test", .gone = SELFTEST("etw_selftest") },
 	{ "--self-test.child", .gone = SELFTEST("etw_selftest") },
 	{ "--self-test.out", .gone = SELFTEST("etw_selftest --out=DIR") },

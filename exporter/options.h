@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of etw_exporter: flags as exporters have them, `--x v` and `--x=v`.
+ * Parses the command line of etw_exporter. Flags have the form of other exporters, `--x v` or
+ * `--x=v`.
  */
 #ifndef EXPORTER_OPTIONS_H
 #define EXPORTER_OPTIONS_H
@@ -20,16 +21,16 @@
 /* Texts are borrowed from argv, except the names in switches. */
 struct options {
 	const char *config_file;      /* NULL: the built-in defaults */
-	const char **replay_files;    /* owned array: the paths of runner */
-	struct runner_options runner; /* --replay…; without a set-up */
+	const char **replay_files;    /* owned array; runner.paths points to it */
+	struct runner_options runner; /* from the flags --replay…; its member setup is not set */
 	bool once;
 	enum exposition_format once_format;
-	const char **listen_addresses; /* owned array; none: those of the configuration */
+	const char **listen_addresses; /* owned array; if empty, the configuration's apply */
 	size_t listen_address_count;
 	const char **allowed; /* owned array */
 	size_t allowed_count;
-	const char *telemetry_path; /* NULL: that of the configuration */
-	/* Pages and scrapes: see struct http_options. */
+	const char *telemetry_path; /* NULL: the configuration's applies */
+	/* The options of pages and scrapes are explained at struct http_options. */
 	const char *external_url;
 	const char *route_prefix;
 	uint64_t max_scrapes;
@@ -38,21 +39,21 @@ struct options {
 	bool enable_lifecycle;
 	bool no_created;
 	const char *web_config_file;    /* NULL: plain HTTP */
-	struct config_switch *switches; /* owned, with their names: those of setup */
-	struct setup_options setup;     /* --collector… */
+	struct config_switch *switches; /* owned, with their names; setup.switches points to it */
+	struct setup_options setup;     /* from the flags --collector… */
 	bool check_config;
 	bool print_config;
 	enum service_action service;
 	bool log_level_set, log_format_set;
 	enum log_level log_level;
 	enum log_format log_format;
-	bool describe; /* this table, for packaging/pages.py */
+	bool describe; /* print the flags as JSON, for packaging/pages.py */
 	bool version;
 	bool help;
 };
 
-/* Reads the command line; one sentence in err names what is wrong. To be freed with options_done()
- * either way. */
+/* Parses the command line. On failure err has one sentence that names the wrong argument. The
+ * caller frees the options with options_done() in either case. */
 bool options_parse(struct options *options, int argc, char **argv, struct etw_error *err);
 void options_done(struct options *options);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event time is released in slices: the clock is read once a slice, not once an event, and a wait
- * ends when the slice that holds the event has begun.
+ * Event time is released in slices: the clock is read once for each slice, not for each event, and
+ * a wait ends when the slice that contains the event begins.
  */
 #include "exporter/pace.h"
 
@@ -17,8 +17,8 @@ struct pace {
 	double speed;
 	bool started;
 	int64_t released;     /* event times up to this one are due */
-	int64_t first_time;   /* event time of the schedule's start … */
-	uint64_t first_clock; /* … and the monotonic clock then */
+	int64_t first_time;   /* event time at which the schedule started … */
+	uint64_t first_clock; /* and the monotonic clock at that moment, in ns */
 	_Atomic(uint64_t) lag_ns;
 	const atomic_bool *flag; /* see pace_interrupt_by() */
 	struct os_mutex lock;    /* of `stopped` */
@@ -57,8 +57,8 @@ void pace_start(struct pace *pace)
 	pace->released = ETW_RECORD_NO_TIME; /* a record without a time is due at once */
 }
 
-/* Nanoseconds after the start at which an event time is due, saturating: recordings may jump by
- * centuries. */
+/* Returns how many nanoseconds after the start an event is due. The result saturates, because times
+ * in recordings may jump by centuries. */
 static uint64_t due_after_ns(const struct pace *pace, int64_t time)
 {
 	double ns = ((double)time - (double)pace->first_time) * 100 / pace->speed;
@@ -69,7 +69,8 @@ static uint64_t due_after_ns(const struct pace *pace, int64_t time)
 	return ns >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)ns;
 }
 
-/* Sleeps until the clock reads at least due; false when stopped or interrupted. */
+/* Sleeps until the monotonic clock reads at least `due`, in ns. Returns false when stopped or
+ * interrupted. */
 static bool sleep_until(struct pace *pace, uint64_t due)
 {
 	bool ended;
@@ -78,7 +79,8 @@ static bool sleep_until(struct pace *pace, uint64_t due)
 	for (;;) {
 		uint64_t now = os_monotonic_ns();
 
-		/* With the lock, which pace_look() takes: no flag is missed before the wait. */
+		/* The flag is read under the lock that pace_look() takes, so that a flag which is
+		 * set just before the wait is not missed. */
 		ended = pace->stopped ||
 			(pace->flag && atomic_load_explicit(pace->flag, memory_order_relaxed));
 		if (ended || now >= due) {

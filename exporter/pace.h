@@ -13,33 +13,37 @@
 
 struct pace; /* opaque */
 
-/* speed: 1 as recorded, 2 twice as fast …; above 0. */
+/* speed: 1 replays as recorded, 2 twice as fast; it must be above 0. */
 struct pace *pace_new(double speed, struct etw_error *err);
 void pace_free(struct pace *pace);
 
-/* The next record starts a recording anew: its time is now. The consumer's thread. */
+/* Starts a new pass: the next record is due now, and later records relative to it. The consumer's
+ * thread calls it. */
 void pace_start(struct pace *pace);
 
 /*
- * Waits until an event of this time (100 ns since 1601 UTC) is due, to within a few milliseconds;
- * costs a comparison when it is. Records without a time, or earlier than one seen before, are due
- * at once. False after pace_stop(), and when the flag of pace_interrupt_by() is set: then wait
- * again. The consumer's thread.
+ * Waits until an event of this time (100 ns since 1601 UTC) is due, to within a few milliseconds.
+ * If the event is due already, the call costs one comparison. Records without a time, or earlier
+ * than one seen before, are due at once. Returns false after pace_stop(), and when the flag of
+ * pace_interrupt_by() is set: then the caller resets the flag and waits again. The consumer's
+ * thread calls it.
  */
 bool pace_wait(struct pace *pace, int64_t time);
 
-/* Ends a wait and every later one. Any thread. */
+/* Ends the present wait and every later one. Any thread may call it. */
 void pace_stop(struct pace *pace);
 bool pace_stopped(struct pace *pace);
 
 /*
- * While *flag is set, a wait ends with false; NULL: no flag. Borrowed until pace_free(), before the
- * first wait. The consumer resets it. After setting it, any thread calls pace_look().
+ * Sets a flag that interrupts waits: while *flag is set, a wait returns false. NULL means no flag.
+ * The flag is borrowed until pace_free(); call this before the first wait. A thread that sets the
+ * flag calls pace_look() afterwards, which wakes the consumer; the consumer resets the flag.
  */
 void pace_interrupt_by(struct pace *pace, const atomic_bool *flag);
 void pace_look(struct pace *pace);
 
-/* How far the replay is behind its schedule, in nanoseconds; 0 when it keeps up. Any thread. */
+/* Returns how far the replay is behind its schedule, in nanoseconds; 0 when it keeps up. Any thread
+ * may call it. */
 uint64_t pace_lag_ns(const struct pace *pace);
 
 #endif

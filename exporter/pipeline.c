@@ -9,16 +9,16 @@
  * recording often names a process only at its end. Records that cannot be decoded before all
  * schemas are known are copied, and shown to the tracker when the pass ends. The second pass, in
  * time order, counts. A live session and a pipe have no first pass; what their records announce is
- * learned on the way, and the processes that a live session finds at its start arrive by
- * callbacks of the sink.
+ * learned on the way, and the processes that a live session finds at its start arrive by callbacks
+ * of the sink.
  *
- * A reload gives the pipeline another set-up between two records: rules, schemas and what the
- * tracker is to find out. What the tracker knows stays, as do the counts. Event classes are
- * resolved again when their next record comes. Until then the pipeline uses the former set-up,
- * which is freed when every consumer has reported that it uses the next one.
+ * A reload gives the pipeline another set-up between two records: rules, schemas and the features
+ * of the tracker. What the tracker knows stays, as do the counts. Event classes are resolved again
+ * when their next record comes. Until then the pipeline uses the former set-up, which is freed when
+ * every consumer has reported that it uses the next one.
  *
  * The per-event path takes no lock and allocates only when something is new. All of it runs on the
- * consumer's thread; other threads may only ask for the statistics, which are atomic inside.
+ * consumer's thread; other threads may only read the statistics, which are atomic.
  */
 #include "exporter/pipeline.h"
 
@@ -34,7 +34,7 @@
 
 enum {
 	LOST_TYPES = 3,
-	/* Event classes that one consumer remembers; real machines have a few thousand. */
+	/* The most event classes that a pipeline remembers; real machines have a few thousand. */
 	CLASSES_MAX = 32768,
 	DEFERRED_CLASSES_MAX = 64,
 	DEFERRED_RECORDS_MAX = 1 << 18,
@@ -44,7 +44,7 @@ enum {
 
 /* A copy of a record that the first pass cannot decode yet. */
 struct deferred_record {
-	struct etw_record record; /* its pointers lead into this struct */
+	struct etw_record record; /* its pointers point into this struct */
 	struct etw_guid provider;
 	uint8_t payload[];
 };
@@ -59,17 +59,18 @@ struct deferred_records {
 	size_t payload_bytes;
 };
 
-/* The counters of one session, at 0 before the first event where all labels are known. */
+/* The counters of one session. Those whose labels are all known exist with value 0 before the first
+ * event. */
 struct session_cells {
 	struct family *events; /* by provider */
 	cell *outcomes[OUTCOME_COUNT];
-	cell *lost[LOST_TYPES]; /* by the type of a record that reports loss */
+	cell *lost[LOST_TYPES]; /* indexed by the type of the record that reports a loss */
 };
 
 struct pipeline {
 	struct pipeline_options options;
 	struct etw_trace_schemas *schemas;
-	struct etw_inband_manifests *inband; /* of a source without a first pass */
+	struct etw_inband_manifests *inband; /* for a source without a first pass */
 	struct etw_schema_origins origins;
 	/*
 	 * Two event tables, one for each pass: the name of a class can depend on records that only
@@ -78,29 +79,29 @@ struct pipeline {
 	struct etw_event_table *ahead;
 	struct etw_event_table *event_table;
 	struct etw_usual_classes *usual;   /* of event_table */
-	struct etw_kernel_choice ahead_at; /* the kernel records of the first pass */
-	struct etw_id_choice ahead_ids;    /* and the ids of other events */
-	struct deferred_records deferred;  /* of the first pass that is under way */
+	struct etw_kernel_choice ahead_at; /* which kernel records the first pass needs */
+	struct etw_id_choice ahead_ids;    /* and which ids of other events */
+	struct deferred_records deferred;  /* collected by the first pass that is under way */
 	struct tracker *tracker;
 	struct rule_engine *engine;
 	/* See shard_enter() and shard_tend(). */
-	const _Atomic(uint64_t) *epoch; /* the registry's */
-	uint64_t entered;               /* what shard_enter() returned; 0: left */
-	int64_t time, tended_time;      /* of the last record; of the last shard_tend() */
+	const _Atomic(uint64_t) *epoch; /* owned by the registry */
+	uint64_t entered;               /* what shard_enter() returned; 0 after shard_leave() */
+	int64_t time, tended_time;      /* time of the last record; time of the last shard_tend() */
 	const struct etw_record *next;  /* for report_alive() */
 	uint32_t session;               /* label id */
 	struct session_cells cells;
 	bool schemas_known; /* an earlier pass has collected them */
-	bool awaits_names;  /* of processes that a live session found */
-	bool failed;        /* no memory for an event class: the pass is stopped and reported */
-	struct etw_event_sink sink; /* of the source that runs */
+	bool awaits_names;  /* of the processes that a live session found at its start */
+	bool failed; /* there was no memory for an event class; the pass stops with an error */
+	struct etw_event_sink sink; /* given to the source that runs */
 };
 
 /* ---- what every pipeline counts, independent of the rules ---- */
 
 /*
- * "RT_LostEvent class", Microsoft Learn: what a session writes in place of events that a real-time
- * consumer was too slow for.
+ * A session writes these records in place of events that a real-time consumer was too slow to take
+ * ("RT_LostEvent class", Microsoft Learn).
  */
 static const struct {
 	uint8_t opcode;
@@ -190,7 +191,7 @@ void pipeline_add_outcomes(struct registry *registry, const char *session,
 	}
 }
 
-/* The counter of notifications that the event class is one of, or NULL. */
+/* Returns the counter for notifications of lost events if the event class is one, else NULL. */
 static cell *lost_cell(const struct session_cells *cells, const struct etw_event_class *class)
 {
 	for (unsigned i = 0; i < LOST_TYPES; i++) {
@@ -228,7 +229,7 @@ static RARE void stop_without_memory(struct pipeline *pipeline)
 
 /* ---- records deferred to the end of the first pass ---- */
 
-/* Keeps header and payload; extended items and activity are dropped. */
+/* Keeps a copy of a record with header and payload; extended items and activity are dropped. */
 static void defer(struct deferred_records *deferred, const struct etw_record *record)
 {
 	size_t size = record->payload_size;
@@ -270,7 +271,7 @@ static void deferred_done(struct deferred_records *deferred)
 	*deferred = (struct deferred_records){ .records = NULL };
 }
 
-/* ---- giving label sets back ---- */
+/* ---- evicting label sets ---- */
 
 static void forget_class_cells(void *context, struct etw_event_class *class)
 {
@@ -293,7 +294,7 @@ static void report_alive(void *context)
 	tracker_report_alive(pipeline->tracker, pipeline->next);
 }
 
-/* Before the registry is used between records. */
+/* Call it before the registry is used between two records. */
 static void enter(struct pipeline *pipeline)
 {
 	if (atomic_load_explicit(pipeline->epoch, memory_order_relaxed) != pipeline->entered) {
@@ -307,14 +308,14 @@ static void leave(struct pipeline *pipeline)
 	shard_leave(pipeline->options.shard);
 }
 
-/* Whether prepare_for() has anything to do: two comparisons for each record. */
+/* Returns false if prepare_for() has work to do. Costs two comparisons for each record. */
 static inline bool is_prepared_for(const struct pipeline *pipeline, const struct etw_record *record)
 {
 	return atomic_load_explicit(pipeline->epoch, memory_order_relaxed) == pipeline->entered &&
 	       (uint64_t)record->time - (uint64_t)pipeline->tended_time < (uint64_t)TEND_EVERY;
 }
 
-/* Every ten seconds of event time, looks for label sets to give back. */
+/* Looks every ten seconds of event time for label sets to evict. */
 static NOINLINE void prepare_for(struct pipeline *pipeline, const struct etw_record *record)
 {
 	enter(pipeline);
@@ -323,7 +324,7 @@ static NOINLINE void prepare_for(struct pipeline *pipeline, const struct etw_rec
 	}
 	if (pipeline->tended_time != ETW_RECORD_NO_TIME && pipeline->tended_time > record->time &&
 	    etw_time_between(record->time, pipeline->tended_time) < (uint64_t)TEND_EVERY) {
-		return; /* a record that comes late */
+		return; /* the record comes late */
 	}
 	if (pipeline->tended_time != ETW_RECORD_NO_TIME &&
 	    (!pipeline->options.observer || pipeline->options.observer->gives_back)) {
@@ -337,8 +338,9 @@ static NOINLINE void prepare_for(struct pipeline *pipeline, const struct etw_rec
 /* ---- first pass: schemas and names, in file order ---- */
 
 /*
- * Names of files are too many to wait for the end of the pass, when the recording's own description
- * of them is known; the built-in manifest says the same of these versions.
+ * Resolves an event class in the first pass. Events with names of files are too many to be deferred
+ * to the end of the pass, when the recording's own schemas are known. Therefore the built-in
+ * manifest decodes them; it describes these versions in the same way.
  */
 static bool prepare_ahead(struct pipeline *pipeline, struct etw_event_class *class)
 {
@@ -365,7 +367,7 @@ static void on_first_pass(void *context, const struct etw_record *record)
 	struct etw_event_class *class;
 	bool added;
 
-	/* Stacks are many, and the tracker alone uses them. */
+	/* Stack records are frequent, and only the tracker uses them. */
 	if (record->kernel_group != ETW_KERNEL_GROUP_STACK_WALK) {
 		if (!pipeline->schemas_known) {
 			etw_trace_schemas_look(pipeline->schemas, record);
@@ -388,7 +390,7 @@ static void on_first_pass(void *context, const struct etw_record *record)
 	}
 }
 
-/* Records whose schema may have come after them, now that all schemas are known. */
+/* Shows the deferred records to the tracker, now that all schemas are known. */
 static void show_deferred_records(struct pipeline *pipeline)
 {
 	struct etw_event_table *event_table = NULL;
@@ -444,8 +446,8 @@ static void take_description(void *context, uint8_t opcode, const void *bytes, s
 	tap_know_description(context, opcode, bytes, size);
 }
 
-/* What the system knows about the events of a class becomes part of recordings, because other
- * machines do not know it. */
+/* Adds the description that the operating system has of an event class to the flight recorder's
+ * recordings, because other machines may not have it. */
 static void describe_class(struct pipeline *pipeline, const struct etw_record *record,
 			   const struct etw_event_class *class)
 {
@@ -476,7 +478,7 @@ static NOINLINE bool prepare_class(struct pipeline *pipeline, const struct etw_r
 	return tap_prepare(pipeline->options.tap, class);
 }
 
-/* The cell of etw_consumer_events_total for the provider of the class. */
+/* Returns the cell of etw_consumer_events_total for the provider of the class. */
 static NOINLINE cell *provider_cell(struct pipeline *pipeline, struct etw_event_class *class)
 {
 	uint32_t provider = intern_string(registry_strings(pipeline->options.setup->registry),
@@ -610,12 +612,13 @@ static const char *process_name(void *context)
 
 /* ---- reload ---- */
 
-/* Which lists of the machine the tracker uses. */
+/* Chooses which lists of the machine (volumes, disks, services) the source delivers: those that the
+ * tracker uses. */
 static void choose_lists(struct pipeline *pipeline)
 {
 	const struct tracker *tracker = pipeline->tracker;
 	struct etw_event_sink *sink = &pipeline->sink;
-	bool all = pipeline->options.tap != NULL; /* a recording needs them */
+	bool all = pipeline->options.tap != NULL; /* a recording needs all of them */
 
 	sink->on_volume = tracker_uses_volumes(tracker) || all ? on_volume : NULL;
 	sink->on_disk = tracker_uses_disks(tracker) || all ? on_disk : NULL;
@@ -623,7 +626,7 @@ static void choose_lists(struct pipeline *pipeline)
 	sink->on_service = tracker_uses_services(tracker) || all ? on_service : NULL;
 }
 
-/* What the configuration and the observer request of the tracker. */
+/* Adds the tracker features that the configuration and the observer request. */
 static void add_configured(struct pipeline *pipeline, struct tracker_options *tracker)
 {
 	const struct pipeline_observer *observer = pipeline->options.observer;
@@ -639,7 +642,8 @@ static void add_configured(struct pipeline *pipeline, struct tracker_options *tr
 	}
 }
 
-/* The former set-up stays in use without memory for the next one, and the pass ends. */
+/* Takes over the next set-up. If there is no memory for it, on_reloaded() is not called, so the
+ * former set-up is kept, and the pass ends. */
 static RARE void take_reload(struct pipeline *pipeline)
 {
 	struct pipeline_options *options = &pipeline->options;
@@ -668,7 +672,7 @@ static RARE void take_reload(struct pipeline *pipeline)
 
 static inline void reload_when_due(struct pipeline *pipeline)
 {
-	/* Pairs with the release of what sets it: the next set-up is complete. */
+	/* Pairs with the release of the thread that sets the flag: the next set-up is complete. */
 	if (atomic_load_explicit(pipeline->options.reload_due, memory_order_acquire)) {
 		take_reload(pipeline);
 	}
@@ -702,7 +706,8 @@ static NOINLINE void keep(struct pipeline *pipeline, const struct etw_record *re
 	tap_take(tap, record, class, process);
 }
 
-/* Waits until the record is due, and takes over what a reload brings meanwhile. False: stopped. */
+/* Waits until the record is due, and takes over the set-up of a reload that comes meanwhile.
+ * Returns false if the replay is stopped. */
 static NOINLINE bool wait_until_due(struct pipeline *pipeline, const struct etw_record *record)
 {
 	struct pace *pace = pipeline->options.pace;
@@ -716,7 +721,8 @@ static NOINLINE bool wait_until_due(struct pipeline *pipeline, const struct etw_
 	return true;
 }
 
-/* The class of a record that etw_event_table_usual() does not find. NULL: the pass is stopped. */
+/* Returns the class of a record for which etw_event_table_usual() has none. NULL: the pass is
+ * stopped. */
 static NOINLINE struct etw_event_class *find_class(struct pipeline *pipeline,
 						   const struct etw_record *record)
 {
@@ -731,8 +737,8 @@ static NOINLINE struct etw_event_class *find_class(struct pipeline *pipeline,
 }
 
 /*
- * What every event goes through. extras: the pipeline has something that most have not; see
- * has_extras().
+ * Takes one event through all steps. extras: the pipeline has one of the rarely used parts that
+ * has_extras() names.
  */
 static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw_record *record,
 				     bool extras)
@@ -744,7 +750,7 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw
 	bool counts;
 
 	if (extras && options->pace && !wait_until_due(pipeline, record)) {
-		return; /* it is not counted, nor is it delivered */
+		return; /* a record that was not delivered is not counted */
 	}
 	reload_when_due(pipeline);
 	if (extras && options->on_time) {
@@ -817,7 +823,7 @@ static void on_buffer(void *context)
 			pipeline->options.on_ready(pipeline->options.ready_context);
 		}
 	}
-	leave(pipeline); /* the source may wait for the next buffer */
+	leave(pipeline); /* because the source may now wait for the next buffer */
 }
 
 bool pipeline_run(struct pipeline *pipeline, struct etw_error *err)
@@ -859,7 +865,7 @@ bool pipeline_run(struct pipeline *pipeline, struct etw_error *err)
 void pipeline_reset(struct pipeline *pipeline)
 {
 	enter(pipeline);
-	deferred_done(&pipeline->deferred); /* of a first pass that was stopped */
+	deferred_done(&pipeline->deferred); /* left over if the first pass was stopped */
 	tracker_reset(pipeline->tracker);
 	rule_engine_reset(pipeline->engine);
 	leave(pipeline);
@@ -963,7 +969,7 @@ static bool attend(struct pipeline *pipeline, struct etw_error *err)
 	return true;
 }
 
-/* Of a pipeline that is never reloaded. */
+/* The flag of a pipeline without reloads, which is never set. */
 static const atomic_bool never_due;
 
 struct pipeline *pipeline_new(const struct pipeline_options *options, struct etw_error *err)
@@ -1026,7 +1032,7 @@ void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statis
 void pipeline_statistics_add(struct pipeline_statistics *sum,
 			     const struct pipeline_statistics *statistics)
 {
-	/* Every member is a uint64_t, so that a new one is summed without a line here. */
+	/* Every member is a uint64_t, so that a new member is summed without a change here. */
 	enum { COUNT = sizeof *sum / sizeof(uint64_t) };
 	const uint64_t *from = (const uint64_t *)statistics;
 	uint64_t *to = (uint64_t *)sum;

@@ -22,7 +22,7 @@ struct changes {
 	bool failed; /* no memory */
 };
 
-/* A node for one text; NULL without memory. */
+/* Makes a node for one text. Returns NULL without memory. */
 static struct yaml_node *text_node(struct changes *changes, const char *text)
 {
 	struct yaml_node *node = yaml_alloc(changes->tree, 1, sizeof *node, NULL);
@@ -83,8 +83,9 @@ static void add_collectors(struct changes *changes, const struct rule_set *rules
 	}
 }
 
-/* The session of the kernel events, which is there although no file has it. Without kernel events
- * it is a user session with the providers of the collectors alone, as which no file can have it. */
+/* Adds the session of the kernel events, which exists even if the file names no session. Without
+ * kernel events it would be a user session that has only the providers of the collectors, which a
+ * file cannot express. */
 static void add_session(struct changes *changes, const struct config *config)
 {
 	const struct yaml_node *sessions = yaml_find(yaml_root(config->tree), "sessions");
@@ -104,7 +105,7 @@ static void add_session(struct changes *changes, const struct config *config)
 	}
 }
 
-/* A flag that was given once or more takes the place of the whole list. */
+/* Replaces the whole list at `path` by the values of a flag, if the flag was given. */
 static void override_list(struct changes *changes, const char *path, const char *const *texts,
 			  size_t count)
 {

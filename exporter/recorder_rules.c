@@ -11,10 +11,10 @@
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/track/state_gauges.h"
 
-/* What a check looks at. */
+/* The families against which rules are checked. */
 struct check {
 	const struct setup *setup;
-	struct registry *own; /* with the families of the program, which the set-up does not have */
+	struct registry *own; /* has the families of the program, which the set-up lacks */
 };
 
 static void warn(const struct check *check, const struct config_recorder_rule *rule,
@@ -96,7 +96,7 @@ static void check_rule(const struct check *check, const struct config_recorder_r
 	if (declared) {
 		warn_if_off(check, rule, name, declared->collector->name, declared->family != NULL);
 		family = declared->family;
-	} else if (!family) { /* two are those of every rule set */
+	} else if (!family) { /* every rule set adds two families of its own */
 		family = registry_find_family(check->setup->registry, name);
 	}
 	if (!declared && !family) {
@@ -123,7 +123,7 @@ void recorder_rules_warn(const struct setup *setup)
 		struct series_selector *selector =
 			series_selector_of(recorder->rules[i].series, NULL);
 
-		if (selector) { /* else without memory, as the file was read with it */
+		if (selector) { /* NULL only without memory: the file was read with this selector */
 			check_rule(&check, &recorder->rules[i], selector);
 		}
 		series_selector_free(selector);

@@ -2,20 +2,20 @@
 /*
  * A reload makes a whole set-up beside the one in use, with the same registry, and then exchanges
  * them. Everything that can fail happens first: reading and checking the files, finding the
- * providers of live sessions, starting new sessions. Up to there nothing has changed, so a refused
- * configuration needs no way back. The exchange itself is one step in the registry, which decides
- * what pages show. Then each consumer has a flag that says so.
+ * providers of live sessions, starting new sessions. Until then nothing has changed, so a refused
+ * configuration needs nothing to be undone. The exchange itself is one step in the registry, which
+ * decides what pages show. Then a flag is set for each consumer.
  *
  * A consumer takes the new set-up over between two records (pipeline.c), so none of them waits, and
  * no event is counted by half of one configuration and half of another. A consumer without events
- * takes nothing over, and need not: what it is going to count will be counted by the new rules.
- * Until it has done so, the former set-up is kept; here is the list of those that wait to be freed.
+ * takes nothing over until its next event, which the new rules count. Until then the former set-up
+ * is kept in a list of set-ups that wait to be freed.
  *
- * What the web server was started with, the texts' budget of the registry and the spelling of
- * process names cannot change while the program runs. A file that changes them is not refused,
- * because the rest of it can be put in force; a warning names each of them at every reload, until
- * the program is started again. Therefore the settings of the start are kept here, and not compared
- * with those of the configuration before.
+ * The settings of the web server, the registry's limit for texts and the spelling of process names
+ * cannot change while the program runs. A file that changes them is not refused, because the rest
+ * of it can be put in force; a warning names each of them at every reload, until the program is
+ * started again. Therefore the settings of the start are kept here, and not compared with those of
+ * the configuration before.
  */
 #include "exporter/reload.h"
 
@@ -27,7 +27,7 @@
 #include "base/os.h"
 #include "base/text.h"
 
-enum { WAIT_MS = 5000 }; /* for consumers; one that is busy needs a moment */
+enum { WAIT_MS = 5000 }; /* how long to wait for consumers; a busy one needs some time */
 
 /* A set-up that consumers may still use. */
 struct former {
@@ -35,10 +35,10 @@ struct former {
 	struct setup *setup;  /* owned, unless it is the caller's */
 };
 
-/* Settings that hold until the end of the program; as they were at its start. */
+/* The settings that only a restart can change, as they were at the start of the program. */
 struct fixed {
 	char *listen_addresses; /* owned: all of them, with blanks between */
-	char *allowed;          /* owned: likewise */
+	char *allowed;          /* owned: all of them, with blanks between */
 	char *telemetry_path;   /* owned */
 	uint64_t strings_bytes, idle_ms;
 	char *recorder; /* owned */
@@ -49,7 +49,7 @@ struct fixed {
 struct reload {
 	struct reload_options options;
 	struct fixed fixed;
-	struct os_mutex busy; /* held by a reload */
+	struct os_mutex busy; /* held during a reload */
 	bool ended;           /* guarded by busy */
 	struct former *formers;
 	struct os_mutex lock;  /* guards current, and is held while reload_look() uses it */
@@ -73,7 +73,8 @@ static char *join_texts(const char *const *texts, size_t count)
 	return all.data;
 }
 
-/* All that the flight recorder was made of, as one text. */
+/* Returns all settings of the flight recorder as one text, owned by the caller, so that two can be
+ * compared. */
 static char *describe_recorder(const struct config *config)
 {
 	const struct config_recorder *recorder = &config->recorder;
@@ -101,7 +102,8 @@ static char *describe_recorder(const struct config *config)
 	return all.data;
 }
 
-/* False without memory; free_fixed() is needed either way. */
+/* Copies the settings that only a restart can change. Returns false without memory; the caller
+ * calls free_fixed() in either case. */
 static bool keep_fixed(struct fixed *fixed, const struct config *config)
 {
 	fixed->listen_addresses = join_texts((const char *const *)config->listen_addresses,
@@ -237,7 +239,8 @@ void reload_log_problem(void *context, const char *sentence, bool warning)
 		   log_text(warning ? "warning" : "error", sentence));
 }
 
-/* The errors in one sentence, as many as there is room for; err stays if that is none of them. */
+/* Sets err to one sentence with as many errors as it has room for; leaves err unchanged if not even
+ * one fits. */
 static void join_errors(const struct problems *problems, struct etw_error *err)
 {
 	enum { REST = 32 }; /* room for "; and N more" */
@@ -266,7 +269,8 @@ static void join_errors(const struct problems *problems, struct etw_error *err)
 	}
 }
 
-/* The next set-up, complete but not in force; NULL: there is none, and why is logged. */
+/* Makes the next set-up, which is complete but not in force. Returns NULL on failure, after the
+ * reason is logged. */
 static struct setup *make_next(struct reload *reload, struct etw_error *err)
 {
 	const struct reload_options *options = &reload->options;
@@ -297,7 +301,7 @@ static void configure_log(const struct reload_options *options, const struct con
 		      options->log_format_set ? options->log_format : config->log_format);
 }
 
-/* Puts the next set-up in force; nothing fails any more. */
+/* Puts the next set-up in force; this cannot fail. */
 static void put_in_force(struct reload *reload, struct setup *next, struct former *former)
 {
 	const struct reload_options *options = &reload->options;

@@ -23,12 +23,12 @@ struct reload; /* opaque */
 struct reload_options {
 	const char *config_file; /* NULL: the built-in configuration */
 	const struct setup_options *setup;
-	/* Of the start. Once another one is in force, it is emptied; the caller closes it in any
-	 * case, after reload_free(). */
+	/* The set-up of the start. The first successful reload empties it; the caller closes it in
+	 * any case, after reload_free(). */
 	struct setup *current;
-	struct runner *runner; /* runs */
+	struct runner *runner; /* it runs already */
 	struct health *health;
-	/* What the command line says wins over any configuration. */
+	/* What the command line sets has precedence over every configuration. */
 	bool log_level_set, log_format_set;
 	enum log_level log_level;
 	enum log_format log_format;
@@ -36,24 +36,27 @@ struct reload_options {
 };
 
 struct reload *reload_new(const struct reload_options *options, struct etw_error *err);
-void reload_free(struct reload *reload); /* when nothing runs any more; NULL is fine */
+void reload_free(struct reload *reload); /* call it when no consumer runs any more; NULL is fine */
 
 /*
- * Reloads. What is wrong with the new configuration is logged, and err has as much of it as it has
- * room for. Returns when it is in force or refused: in a replay, when the consumer uses it; a live
- * session that has no events uses it from its next event on. Any thread; a second call waits.
+ * Reads the configuration again and puts it in force. Problems of the new configuration are logged,
+ * and err has as many of them as it has room for. Returns when the configuration is in force or
+ * refused. In a replay it is in force when the consumer uses it; a live session that gets no events
+ * uses it from its next event on. Any thread may call it; a second call waits for the first.
  */
 bool reload_now(struct reload *reload, struct etw_error *err);
 
-/* Logs one problem of a configuration, also of that of the start; for problems_show(). */
+/* Logs one problem of a configuration; a callback for problems_show(), at the start as well as in a
+ * reload. */
 void reload_log_problem(void *context, const char *sentence, bool warning);
 
-/* Calls use with the set-up that is in force, which stays valid meanwhile. Any thread. */
+/* Calls use() with the set-up that is in force, which stays valid during the call. Any thread may
+ * call it. */
 void reload_look(struct reload *reload, void (*use)(void *context, const struct setup *setup),
 		 void *context);
 
-/* No reload begins any more; waits for one that is under way. After runner_stop(), which shortens
- * it. */
+/* Lets no further reload begin, and waits for one that is under way. Call it after runner_stop(),
+ * which shortens that wait. */
 void reload_end(struct reload *reload);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-/* Whether the log gets another line about the recording. A loop could write one in each pass. */
+/* Returns whether another warning about the recording may be logged. The number is limited, because
+ * a loop could log one in each pass. */
 static bool may_warn(struct replay_log *said, const char *path)
 {
 	enum { WARNINGS_MOST = 20 };

@@ -7,13 +7,13 @@
  * A consumer is one thread. It runs its sessions one after another, each with a pipeline of its
  * own: a recording that has ended gives its memory back, and its statistics are added to those of
  * its session. The pipeline of a live session is made when the session is opened, so that a set-up
- * that cannot run is refused at once. Writer and names belong to the consumer, because they are
- * used by its thread alone and outlive the pipelines.
+ * that cannot run is refused at once. Shard and names belong to the consumer, because they are used
+ * by its thread alone and outlive the pipelines.
  *
  * Scrapes read the statistics from other threads. What they read is either atomic, or guarded by
  * the runner's lock, which a consumer takes only when a pass begins and when it ends; the per-event
  * path takes no lock. While a pass runs, a scrape adds the statistics of its source and pipeline to
- * what earlier passes came to. The lock also keeps the source and the pipeline alive meanwhile.
+ * the sums of earlier passes. The lock also keeps the source and the pipeline alive meanwhile.
  */
 #include "exporter/runner.h"
 
@@ -28,7 +28,7 @@
 #include "exporter/runner_internal.h"
 #include "exporter/version.h"
 
-/* Between two passes of a loop that delivered no record. */
+/* How long a loop waits after a pass that delivered no record. */
 #define IDLE_PASS_NS UINT64_C(1000000000)
 
 /* ---- opening ---- */
@@ -45,7 +45,7 @@ bool runner_init_consumer(struct runner *runner, struct consumer *consumer,
 	return consumer->names != NULL;
 }
 
-/* The next consumer, with the next sessions. */
+/* Initialises the next consumer and gives it the next session_count sessions. */
 static bool add_consumer(struct runner *runner, size_t session_count, struct etw_error *err)
 {
 	const struct setup *setup = runner->options.setup;
@@ -95,7 +95,8 @@ static void on_buffer(void *context)
 
 /* ---- the set-up that a consumer uses ---- */
 
-/* The set-up that the consumer's next pipeline uses, or takes over. */
+/* Returns the set-up that the consumer's next pipeline uses or its present one takes over, and
+ * resets the flag of the reload. */
 static const struct setup *take_setup(struct consumer *consumer)
 {
 	struct runner *runner = consumer->runner;
@@ -109,7 +110,7 @@ static const struct setup *take_setup(struct consumer *consumer)
 	return setup;
 }
 
-/* The consumer uses what it has taken, or nothing. */
+/* Notes that the consumer now uses the set-up that it took, or (nothing) no set-up at all. */
 static void set_used(struct consumer *consumer, bool nothing)
 {
 	struct runner *runner = consumer->runner;
@@ -184,7 +185,8 @@ bool runner_make_pipeline(struct session *session, struct etw_error *err)
 	return consumer->pipeline != NULL;
 }
 
-/* A text that stays, because scrapes of other threads may be reading it. "" without memory. */
+/* Returns a copy of the text that lives as long as the registry, because scrapes of other threads
+ * may read it. Returns "" without memory. */
 static const char *kept_text(const struct runner *runner, const char *text)
 {
 	struct intern *strings = registry_strings(runner->registry);
@@ -193,7 +195,7 @@ static const char *kept_text(const struct runner *runner, const char *text)
 	return id != INTERN_FULL ? intern_text(strings, id, NULL) : "";
 }
 
-/* Of the session's source, and of those that it had before. */
+/* Reads the statistics of the session's source, plus those of the sources that it had before. */
 static void take_statistics(const struct session *session, struct etw_source_statistics *statistics)
 {
 	etw_source_statistics(session->source, statistics);
@@ -221,7 +223,8 @@ static bool name_is_taken(const struct runner *runner, const struct session *ses
 	return false;
 }
 
-/* The file's base name, with "#2", "#3" … after it when an earlier recording has that name. */
+/* Returns the base name of the file, followed by "#2", "#3" … if an earlier recording has that
+ * name. */
 static char *recording_name(const struct runner *runner, const struct session *session,
 			    const char *path)
 {
@@ -257,7 +260,7 @@ static bool open_recording(struct runner *runner, struct session *session, const
 			    log_text("doubt", etw_source_facts(session->source)->doubt));
 	}
 	runner_take_facts(session);
-	session->sum.facts.doubt = NULL; /* the source's, which is closed first */
+	session->sum.facts.doubt = NULL; /* it belongs to the source, which is closed before */
 	return pipeline_make_samples(runner->options.setup->registry, session->consumer->shard,
 				     session->name, err);
 }
@@ -274,7 +277,7 @@ static bool open_recordings(struct runner *runner, struct etw_error *err)
 			return false;
 		}
 	}
-	runner->options.paths = NULL; /* copied into the sessions */
+	runner->options.paths = NULL; /* the sessions have copies */
 	for (size_t i = 0; i < runner->session_count; i++) {
 		runner->bytes_total += runner->sessions[i].sum.statistics.bytes_total;
 	}
@@ -328,7 +331,7 @@ bool runner_open_session(struct runner *runner, struct session *session, const s
 	return session->source != NULL;
 }
 
-/* Each session of the configuration on a consumer of its own. */
+/* Opens each session of the configuration, with a consumer of its own. */
 static bool open_sessions(struct runner *runner, struct etw_error *err)
 {
 	const struct setup *setup = runner->options.setup;
@@ -444,7 +447,7 @@ static bool is_leaving(struct consumer *consumer)
 	return leaving;
 }
 
-/* A pass over a session begins: from now on scrapes look at its source and pipeline. */
+/* Begins a pass over a session: from now on scrapes read its source and pipeline. */
 static void begin_pass(struct runner *runner, struct session *session)
 {
 	os_mutex_lock(&runner->lock);
@@ -452,12 +455,12 @@ static void begin_pass(struct runner *runner, struct session *session)
 	session->consumer->cpu_at_start = os_thread_cpu_ns();
 	os_mutex_unlock(&runner->lock);
 	if (runner_stopping(runner) || is_leaving(session->consumer)) {
-		etw_source_stop(session->source); /* the stop came before the pass began */
+		etw_source_stop(session->source); /* a stop was requested before the pass began */
 	}
 }
 
-/* The source counts damage anew in every pass of a loop: the value of an earlier pass stays if it
- * is higher, so that counters do not fall. */
+/* Keeps the greater value. The source counts damage from 0 in every pass of a loop, and counters
+ * must not fall. */
 static void keep_most(uint64_t *now, uint64_t earlier)
 {
 	*now = *now > earlier ? *now : earlier;
@@ -468,14 +471,15 @@ static uint64_t millionths(uint64_t part, uint64_t all)
 	if (all == 0) {
 		return UINT64_MAX;
 	}
-	/* Beyond 2^64 / 10^6 bytes the lowest digits of both make no difference. */
+	/* Above 2^64 / 10^6 bytes the product would overflow, and the lowest digits do not
+	 * matter. */
 	return all > UINT64_MAX / 1000000 ? part / (all / 1000000) : part * 1000000 / all;
 }
 
 /*
- * What the session has come to, its running pass included. The lock is held.
+ * Returns the sums of the session, including its running pass. The caller holds the lock.
  *
- * cpu_ns: of the consumer's thread now, 0 when it is not known.
+ * cpu_ns: CPU time of the consumer's thread now; 0 if it is unknown.
  */
 static struct runner_session session_now(const struct session *session, uint64_t cpu_ns)
 {
@@ -505,9 +509,9 @@ static struct runner_session session_now(const struct session *session, uint64_t
 }
 
 /*
- * The pass is over, and its pipeline is about to be freed: what both came to is added to the sums
- * in one step. changed: the recording is not what it was in the pass before, so that its damage is
- * another one.
+ * Ends a pass whose pipeline is about to be freed: adds the statistics of both to the sums in one
+ * step. changed: the recording differs from that of the former pass, so its damage is added to the
+ * former damage.
  */
 static void end_pass(struct runner *runner, struct session *session, bool changed)
 {
@@ -535,7 +539,7 @@ static void end_pass(struct runner *runner, struct session *session, bool change
 	os_mutex_unlock(&runner->lock);
 }
 
-/* last: no session follows on this consumer. */
+/* Runs one pass over a session. last: no session follows on this consumer. */
 static bool run_session(struct session *session, bool last, struct etw_error *err)
 {
 	struct consumer *consumer = session->consumer;
@@ -552,8 +556,8 @@ static bool run_session(struct session *session, bool last, struct etw_error *er
 	end_pass(runner, session, change != NULL);
 	runner_on_named(consumer);
 	if ((!last && !runner_stopping(runner)) || is_leaving(consumer)) {
-		/* The state of one machine must not remain beside that of the next, nor that of a
-		 * session which the configuration no longer has. */
+		/* State gauges of one machine must not stay beside those of the next; those of a
+		 * session that the configuration no longer has must not stay either. */
 		pipeline_reset(consumer->pipeline);
 	}
 	runner_free_pipeline(consumer);
@@ -583,14 +587,15 @@ static bool run_sessions(struct consumer *consumer, struct etw_error *err)
 			return false;
 		}
 		if (!loop && session->path) {
-			etw_source_close(session->source); /* scrapes read it in a pass alone */
+			etw_source_close(
+				session->source); /* scrapes read the source only during a pass */
 			session->source = NULL;
 		}
 	}
 	return true;
 }
 
-/* Delivered by all sessions so far. */
+/* Returns the number of records that all sessions have delivered so far. */
 static uint64_t records_of(const struct consumer *consumer)
 {
 	uint64_t records = 0;
@@ -601,7 +606,8 @@ static uint64_t records_of(const struct consumer *consumer)
 	return records;
 }
 
-/* A loop over recordings without a record would take a whole processor. */
+/* Waits for IDLE_PASS_NS or until the runner stops. It is called after a pass without a record,
+ * because a loop over empty recordings would use a whole processor. */
 static void wait_before_next_pass(struct runner *runner)
 {
 	uint64_t start = os_monotonic_ns(), passed = 0;
@@ -632,12 +638,13 @@ static bool run_consumer(struct consumer *consumer, struct etw_error *err)
 	os_mutex_unlock(&runner->lock);
 	runner_on_named(consumer);
 	if (runner->options.path_count > 0) {
-		os_release_memory(); /* the recordings' buffers: an idle program is small */
+		os_release_memory(); /* frees the memory of the recordings' buffers, so that an idle
+					program is small */
 	}
 	return done;
 }
 
-/* start_ns: when the first recording began. */
+/* start_ns: monotonic time at which the first recording began. */
 static void log_totals(enum log_level level, const char *message, struct runner *runner,
 		       uint64_t start_ns)
 {
@@ -707,10 +714,11 @@ bool runner_start(struct runner *runner, struct etw_error *err)
 {
 	bool started = true;
 
-	/* Under the lock, because scrapes ask for a thread's CPU time as soon as it runs a pass. */
+	/* Threads start under the lock, because scrapes read a thread's CPU time as soon as it runs
+	 * a pass. */
 	os_mutex_lock(&runner->lock);
 	for (size_t i = 0; i < runner->consumer_count && started; i++) {
-		/* A reload may have started one already. */
+		/* A reload may have started this consumer already. */
 		started = runner->consumers[i].threaded ||
 			  runner_start_consumer(&runner->consumers[i], err);
 	}

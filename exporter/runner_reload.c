@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another set-up for a runner at work.
+ * Replaces the set-up of a runner while it runs.
  *
- * A recording only gets other rules. Live sessions are compared by name: one that both
- * configurations have goes on, and its providers and kernel events are exchanged; one that is new
- * is started beside the others; one that is gone is stopped, after what it held is delivered.
- * Everything that Windows or the configuration can refuse is tried in the first step, when nothing
- * has changed yet.
+ * A replay only gets other rules. Live sessions are compared by name: one that both configurations
+ * have continues, and its providers and kernel events are exchanged; a new one is started beside
+ * the others; a removed one is stopped after its remaining events are delivered. Everything that
+ * Windows or the configuration can refuse is tried in the first step, when nothing has changed yet.
  *
  * The next set-up is published before any provider is enabled: an event that the session did not
  * have before finds the consumer's flag set, and is counted by the next rules. Therefore nothing
  * depends on how soon a consumer looks. The wait at the end is for the caller, who wants to free
  * the former set-up and to say that the next one is in force.
  *
- * Sessions and consumers never move, and a session that is gone keeps its place, its name and its
- * shard, because scrapes may be reading them, and because its counters are to go on when it
- * returns.
+ * Sessions and consumers never move, and a removed session keeps its index, its name and its shard:
+ * scrapes may be reading them, and its counters continue if a later reload brings it back.
  */
 #include "exporter/runner_internal.h"
 
@@ -23,8 +21,8 @@
 
 #include "base/log.h"
 
-/* The number of the session with this name, among those that run (gone: those that do not); the
- * count of sessions: there is none. */
+/* Returns the index of the session with this name among those that run (gone: among those that do
+ * not run), or the count of sessions if there is none. */
 static size_t find_session(const struct runner *runner, const struct config_session *configured,
 			   bool gone)
 {
@@ -51,7 +49,7 @@ static bool prepare_change(struct runner *runner, struct session *session, size_
 	return session->change != NULL;
 }
 
-/* Starts a session in a place that is free, or in the one that it had before. */
+/* Starts a session at a free index, or at the index that it had before. */
 static bool prepare_session(struct runner *runner, size_t place, size_t index,
 			    struct etw_error *err)
 {
@@ -103,7 +101,8 @@ bool runner_reload_prepare(struct runner *runner, const struct setup *next, stru
 	return good;
 }
 
-/* The session runs no longer, or never did. Its label and what it counted stay. */
+/* Frees what a session needed to run; it no longer runs, or never did. Its label and its counts
+ * stay. */
 static void close_session(struct session *session)
 {
 	struct consumer *consumer = session->consumer;
@@ -136,14 +135,15 @@ void runner_reload_cancel(struct runner *runner)
 	runner->next = NULL;
 }
 
-/* A session that a reload has started begins to count. Without memory or a thread it does not. */
+/* Lets a session that a reload has started begin to count. Without memory or a thread it does not
+ * begin. */
 static void begin_session(struct runner *runner, struct session *session)
 {
 	struct consumer *consumer = session->consumer;
 	struct etw_error err = { 0 };
 	bool good;
 
-	runner_on_named(consumer); /* the program was ready before */
+	runner_on_named(consumer); /* a reload must not make the program unready again */
 	good = runner_make_pipeline(session, &err);
 	os_mutex_lock(&runner->lock);
 	session->earlier = session->sum.statistics;
@@ -183,7 +183,7 @@ static bool is_private(const struct config_session *session)
 	return session->logger == LOGGER_AUTO || session->logger == LOGGER_PRIVATE;
 }
 
-/* Names the settings of a session that cannot be changed while it runs. */
+/* Logs a warning that names the changed settings which a running session cannot take over. */
 static void warn_of_fixed(const struct session *session, const struct config_session *next)
 {
 	const struct config_session *now = &session->started;
@@ -240,7 +240,8 @@ static void wake_consumers(struct runner *runner)
 	}
 }
 
-/* Whether the consumer has nothing to consume: its session does not run at the moment. */
+/* Returns whether the consumer's live session does not run at the moment, so that no events
+ * come. */
 static bool has_no_session(const struct consumer *consumer)
 {
 	struct etw_source_statistics now;
@@ -252,7 +253,8 @@ static bool has_no_session(const struct consumer *consumer)
 	return !now.up;
 }
 
-/* With the lock. patient: also those that have no session. */
+/* Returns whether all consumers use the set-up. patient: also waits for consumers whose session
+ * does not run. The caller holds the lock. */
 static bool all_use(const struct runner *runner, const struct setup *setup, bool patient)
 {
 	for (size_t i = 0; i < runner->consumer_count; i++) {
@@ -274,7 +276,7 @@ bool runner_reload(struct runner *runner, uint32_t wait_ms)
 
 	rule_set_make_samples(next->rules, runner->registry);
 	publish_next(runner);
-	/* From here on each event meets the next rules: providers may deliver new ones. */
+	/* From here on the next rules count each event, so providers may deliver new events. */
 	for (size_t i = 0; runner_is_live(runner) && i < runner->room; i++) {
 		struct session *session = &runner->sessions[i];
 

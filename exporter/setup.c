@@ -29,7 +29,8 @@ bool setup_add_switch(struct config_switch **switches, size_t *count, const char
 	return true;
 }
 
-/* By its name: lib/etl/packed.h unpacks what has another ending behind the one of a recording. */
+/* Returns whether the name is that of a recording. lib/etl/packed.h unpacks files that have a
+ * further ending after ".etl". */
 static bool is_recording(const char *path)
 {
 	return text_ends_nocase(path, strlen(path), ".etl", 4) || strstr(path, ".etl.") != NULL;
@@ -140,7 +141,8 @@ static void warn_of_idle_collectors(const struct setup *setup)
 	text_free(&names);
 }
 
-/* The set-up has its configuration, and maybe the registry of another one. */
+/* Makes the remaining parts of a set-up that has its configuration and may have borrowed a
+ * registry. */
 static bool open_rest(struct setup *setup, const struct setup_options *options,
 		      struct etw_error *err)
 {
@@ -226,7 +228,7 @@ bool setup_enables_file_requests(const struct setup *setup)
 	       (rule_set_kernel_flags(setup->rules) & ETW_KERNEL_FLAG_FILE_IO_INIT) != 0;
 }
 
-/* The families of the rules and of the state gauges. */
+/* A list of the families of the rules and of the state gauges. */
 struct families {
 	struct family **list; /* owned */
 	size_t count;

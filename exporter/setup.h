@@ -21,21 +21,20 @@
 #include "exporter/track/tracker.h"
 #include "metrics/registry.h"
 
-/* What the command line says. */
+/* What the command line sets. */
 struct setup_options {
-	/* They win over the configuration; borrowed during setup_open(). */
+	/* Switches have precedence over the configuration; borrowed during setup_open(). */
 	const struct config_switch *switches;
 	size_t switch_count;
 	bool disable_defaults; /* collectors are off unless they are switched on */
 	bool every_collector;  /* collectors are on unless they are switched off */
-	/* The sessions of the configuration are to run: warns of collectors and rules that no
-	 * session of it can feed. */
+	/* True: the sessions of the configuration will run, so collectors and rules that no session
+	 * can feed cause a warning. */
 	bool live;
-	/* Collectors of the caller, in addition to the shipped ones; borrowed during setup_open().
-	 */
+	/* Further collectors in addition to the shipped ones; borrowed during setup_open(). */
 	const struct builtin_file *collectors;
 	size_t collector_count;
-	/* No manifest is read: events are decoded only with those that the caller gives here. */
+	/* True: no manifest is read; only those in `manifests` decode events. */
 	bool no_manifests;
 	/* Manifests of the caller, borrowed until setup_close(); those of the configuration and the
 	 * built-in ones are added to them. NULL: the set-up has its own. */
@@ -48,51 +47,54 @@ struct setup {
 	struct etw_configured_manifests manifests;
 	bool manifests_borrowed;
 	struct registry *registry;
-	bool registry_borrowed; /* of another set-up */
+	bool registry_borrowed; /* another set-up owns it */
 	struct rule_set *rules;
 };
 
 /*
- * Adds what "--collector.NAME" or "--no-collector.NAME" says to an array that the caller owns, with
- * its names. False without memory; the array may have moved.
+ * Adds the switch of the argument "--collector.NAME" or "--no-collector.NAME" to an array. The
+ * caller owns the array and the names in it; the call may move the array. Returns false if there is
+ * no memory.
  */
 bool setup_add_switch(struct config_switch **switches, size_t *count, const char *argument,
 		      struct etw_error *err);
 
-/* The configuration of a file (config_load()), or the built-in one if path is NULL. */
+/* Returns the configuration of a file (config_load()), or the built-in one if path is NULL. */
 struct config *setup_config(const char *path, struct problems *problems, struct etw_error *err);
 
 /*
- * Makes everything that the configuration requests. Takes config, on failure too; config may be
- * NULL, which fails with the error that is set already. Of a broken configuration the collectors
- * are checked before it fails. err is the first error; the problems that the configuration was read
- * with have all of them, and warnings. On failure setup is empty.
+ * Makes everything that the configuration requests. Takes ownership of config, on failure too.
+ * config may be NULL: then the call fails with the error that err has already. If the configuration
+ * is broken, its collectors are still checked before the call fails. err gets the first error; the
+ * problems with which the configuration was read get all errors and warnings. On failure setup is
+ * empty.
  */
 bool setup_open(struct setup *setup, struct config *config, const struct setup_options *options,
 		struct etw_error *err);
 void setup_close(struct setup *setup); /* An empty set-up is fine. */
 
 /*
- * The same for a set-up that is to take the place of `former`, which is in use: it shares the
- * registry, and its families are not shown yet.
+ * Opens a set-up that will replace `former`, which is in use. The new set-up shares the registry of
+ * `former`; its families are not shown until setup_exchange().
  */
 bool setup_open_next(struct setup *setup, const struct setup *former, struct config *config,
 		     const struct setup_options *options, struct etw_error *err);
 
 /*
- * Shows the families of next in place of those of former, applies its limits of series, and gives
- * the registry to next. Consumers may go on with former until they take next over. False: two
- * families would have one name, or no memory; nothing has changed then.
+ * Shows the families of `next` in place of those of `former`, applies the series limits of `next`,
+ * and makes it the owner of the registry. Consumers may use `former` until they take over `next`.
+ * Returns false if two families would have the same name or there is no memory; then nothing has
+ * changed.
  */
 bool setup_exchange(struct setup *former, struct setup *next, struct etw_error *err);
 
-/* Adds the names of the collectors that are on, with commas between. */
+/* Adds the names of the collectors that are on, separated by commas. */
 void setup_add_collectors(const struct setup *setup, struct etw_text *text);
 
-/* What the configuration says about trackers; the rest of the options stays. */
+/* Sets the tracker options that the configuration determines; the other options stay. */
 void setup_tracker_options(const struct setup *setup, struct tracker_options *options);
 
-/* Whether a live session of the configuration gets the kernel's FileIo requests. */
+/* Returns whether a live session of the configuration gets the kernel's FileIo requests. */
 bool setup_enables_file_requests(const struct setup *setup);
 
 #endif

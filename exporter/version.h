@@ -2,7 +2,7 @@
 #ifndef EXPORTER_VERSION_H
 #define EXPORTER_VERSION_H
 
-/* What was built, from what, by what. */
+/* The version of this build, its source revision and its compiler. */
 extern const struct program_version {
 	const char *number;   /* "0.2.0" */
 	const char *revision; /* git commit, 12 hex digits, or "unknown" */

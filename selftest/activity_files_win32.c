@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of the self-test's activity, one for each way of writing, so that each is counted apart.
+ * Writes the files of the self-test's activity. Each way of writing has its own file, so that each
+ * is counted apart.
  *
- * A file is written in pieces of one size, and the sizes that Windows returns are summed up. So
- * written bytes are exact: every request is one FileIo/Write event with its size. What Windows does
- * behind a request is in docs/windows.md, "How writes appear". Stores to a mapped file are no
- * requests; they are flushed, so that the paging I/O comes while the session runs.
+ * A file is written in pieces of one size, and the sizes that Windows returns are summed up.
+ * Therefore written bytes are exact: every request is one FileIo/Write event with its size.
+ * docs/windows.md, "How writes appear", describes what Windows does for a request. Stores to a
+ * mapped file are not requests; they are flushed, so that the paging I/O comes while the session
+ * runs.
  *
  * Unbuffered writes need an address and sizes that are multiples of the sector size ("File
- * Buffering", Microsoft Learn); memory of VirtualAlloc() begins with a page.
+ * Buffering", Microsoft Learn); memory of VirtualAlloc() begins at a page.
  */
 #include <string.h>
 #include <wchar.h>
@@ -19,7 +21,7 @@
 
 enum {
 	PIECES = 64,
-	SLOW_PIECES = 16, /* each waits for the disk */
+	SLOW_PIECES = 16, /* few, because each waits for the disk */
 	MAPPED_BYTES = 64 * ACTIVITY_PIECE_BYTES,
 };
 
@@ -113,7 +115,7 @@ bool activity_cached(struct activity_work *work, struct activity *done, struct e
 bool activity_open_held_file(struct activity_work *work, struct etw_error *err)
 {
 	static const char piece[ACTIVITY_PIECE_BYTES];
-	uint64_t written = 0; /* not in the session */
+	uint64_t written = 0; /* not counted: the session does not run yet */
 	wchar_t path[MAX_PATH];
 
 	if (!activity_path(work, L"held.dat", path, err)) {
@@ -139,7 +141,7 @@ bool activity_held_file(struct activity_work *work, struct activity *done, struc
 	return good;
 }
 
-/* ---- past the cache ---- */
+/* ---- writes that bypass the cache ---- */
 
 bool activity_write_through(struct activity_work *work, struct activity *done,
 			    struct etw_error *err)

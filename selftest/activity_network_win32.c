@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections of the self-test's activity: one over the loopback for each version of IP.
+ * Makes the connections of the self-test's activity: one over the loopback for each version of IP.
  *
  * Received bytes may arrive in other pieces than they were sent in, but their sum is the same. Each
  * piece is received before the next is sent, so no buffer of the connection can fill up and block
@@ -22,7 +22,7 @@ static bool fail_socket(struct etw_error *err, const char *what)
 	return error_set_last(err, what);
 }
 
-/* Sends pieces one way, and takes each before the next. */
+/* Sends pieces in one direction, and receives each before the next. */
 static bool talk(SOCKET from, SOCKET to, struct activity_network *done, struct etw_error *err)
 {
 	char piece[ACTIVITY_PIECE_BYTES] = { 0 };
@@ -53,7 +53,7 @@ union address {
 	struct sockaddr_in6 ipv6;
 };
 
-/* A port of the loopback address that Windows chooses; *size: of the address. */
+/* Listens on a port of the loopback address that Windows chooses. *size: size of the address. */
 static bool listen_on_loopback(SOCKET listener, int family, union address *address, int *size)
 {
 	memset(address, 0, sizeof *address);

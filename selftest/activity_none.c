@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Other systems have no activity: its functions fail. */
+/* Replaces the activity on other systems, where its functions fail. */
 #include "selftest/self_test.h"
 
 static bool no_self_test(struct etw_error *err)

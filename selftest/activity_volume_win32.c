@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A volume that did not exist when the session started: a virtual hard disk in the temporary
- * folder, of which diskpart.exe makes a formatted volume with a drive letter.
+ * Makes a volume that did not exist when the session started: a virtual hard disk in the temporary
+ * folder, on which diskpart.exe makes a formatted volume with a drive letter.
  *
  * diskpart ends a script at its first error, and every command here acts on the disk that the
  * command before has created or selected by the path of its file; no other disk is touched. The
@@ -27,7 +27,7 @@ static bool is_ascii(const wchar_t *text)
 	return *text == L'\0';
 }
 
-/* A letter that no volume has, from the end of the alphabet; 0 if there is none. */
+/* Returns a drive letter that no volume has, from the end of the alphabet; 0 if there is none. */
 static wchar_t free_letter(void)
 {
 	DWORD drives = GetLogicalDrives();
@@ -55,7 +55,7 @@ static bool write_script(const wchar_t *path, const char *script, struct etw_err
 	return size > 0;
 }
 
-/* The path of diskpart.exe, which only the system folder is trusted to have. */
+/* Finds the path of diskpart.exe. Only the one in the system folder is trusted. */
 static bool find_diskpart(const struct activity_work *work, wchar_t path[MAX_PATH],
 			  struct etw_error *err)
 {
@@ -120,7 +120,7 @@ bool activity_attach_volume(struct activity_work *work, struct activity *done,
 		 "format fs=ntfs label=etw_self_test quick\r\n"
 		 "assign letter=%c\r\n",
 		 work->folder, (char)letter);
-	work->drive = letter; /* also after a failure: it may be attached */
+	work->drive = letter; /* set before a failure is known: the volume may be attached anyway */
 	if (!run_diskpart(work, script, err)) {
 		return false;
 	}

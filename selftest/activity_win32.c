@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Known activity for the self-test: a table of steps, a tree of processes, and the folder that all
- * files are in.
+ * Performs the known activity of the self-test: a table of steps, a tree of processes, and the
+ * folder with all files.
  *
  * Every step counts what Windows confirmed, in the order of the table. A step that must succeed
- * ends the activity with its reason; of any other the reason is kept, its rows are skipped, and the
- * activity goes on. The file that was opened before the session comes late, because the exporter
- * learns names of open files shortly after its start; so does the file on the new volume, because
- * the exporter looks for new volumes only now and then.
+ * ends the activity with its reason; for any other step the reason is kept, its rows are skipped,
+ * and the activity continues. The file that was opened before the session comes late, because the
+ * exporter learns names of open files shortly after its start; so does the file on the new volume,
+ * because the exporter looks for new volumes only now and then.
  *
  * The tree has branches that run at the same time. Each branch is this program again; it writes a
- * file and starts its leaves one after another, this program as well, which write a file each and
- * end. What a child does is the value of --child: "BRANCH-NUMBER,LEAVES,FOLDER". So
- * hundreds of processes start and end within seconds, and each must be known by its name when its
- * only file is written.
+ * file and starts its leaves one after another. Leaves are this program too; each writes a file and
+ * ends. The value of --child says what a child does: "BRANCH-NUMBER,LEAVES,FOLDER". Thus hundreds
+ * of processes start and end within seconds, and each must be known by its name when its only file
+ * is written.
  */
 #include "selftest/activity_win32.h"
 
@@ -32,10 +32,11 @@ enum {
 	LEAVES_MOST = 999,
 	LEAF_BYTES = 1000,
 	LEAF_WAIT_MS = 60000,
-	TREE_WAIT_MS = 90000, /* more than LEAF_WAIT_MS: a branch says itself what its leaf did */
+	TREE_WAIT_MS = 90000, /* more than LEAF_WAIT_MS, so that a branch itself reports a leaf that
+				 hangs */
 	TREE_LOOK_MS = 250,
 	VOLUME_MS = 15000,
-	FOLDERS = 100, /* names that are tried */
+	FOLDERS = 100, /* number of names that are tried */
 	LINE = 1024,
 };
 
@@ -100,7 +101,8 @@ HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE j
 		return NULL;
 	}
 	if (job) {
-		/* It starts nothing before it belongs to the job. That it cannot does no harm. */
+		/* The child is suspended until it belongs to the job, so that it starts nothing
+		 * before. It does no harm if the assignment fails. */
 		AssignProcessToJobObject(job, child.hProcess);
 		ResumeThread(child.hThread);
 	}
@@ -126,7 +128,7 @@ bool activity_wait(HANDLE process, DWORD ms, struct etw_error *err)
 	       error_set(err, ETW_ERROR_SYSTEM, "a child process ended with status 0x%lx", status);
 }
 
-/* This program as a child of the tree. */
+/* Starts this program as a child of the tree. The caller waits with activity_wait(). */
 static HANDLE start_child(const wchar_t *folder, unsigned branch, unsigned number, unsigned leaves,
 			  HANDLE job, struct etw_error *err)
 {
@@ -147,8 +149,8 @@ static HANDLE start_child(const wchar_t *folder, unsigned branch, unsigned numbe
 	return child;
 }
 
-/* A job object whose processes end when it is closed, so that none of a tree is left over when one
- * of it hangs, or when this process ends. NULL: they are on their own. */
+/* Makes a job object whose processes end when it is closed, so that no process of a tree remains if
+ * one hangs or if this process ends. Returns NULL on failure; then the tree runs without a job. */
 static HANDLE make_job(void)
 {
 	JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {
@@ -182,8 +184,9 @@ static unsigned count_tree_files(const struct activity_work *work)
 	return count;
 }
 
-/* Waits until a branch has ended, or until no process of the tree has written its file for a while:
- * how long all of them take depends on the machine and on what else it does. */
+/* Waits until a branch has ended, or until no process of the tree has written its file for
+ * options.tree_ms. There is no limit for the whole tree, because its time depends on the machine
+ * and its load. */
 static void await_branch(const struct activity_work *work, HANDLE branch)
 {
 	unsigned files = count_tree_files(work);
@@ -238,10 +241,10 @@ static bool run_tree(struct activity_work *work, struct activity *done, struct e
 struct child {
 	unsigned branch, number;
 	unsigned leaves;
-	const char *folder; /* behind the numbers */
+	const char *folder; /* follows the numbers */
 };
 
-/* A number in front of `end`; *at moves behind it. */
+/* Parses a number that `end` follows, and moves *at past both. */
 static bool take_number(const char **at, char end, unsigned most, unsigned *number)
 {
 	char *behind;
@@ -321,7 +324,7 @@ static bool make_folder(struct activity_work *work, struct etw_error *err)
 		return error_set_last(err, "there is no temporary folder");
 	}
 	for (unsigned i = 0; i < FOLDERS; i++) {
-		/* Room is left for the names of files. */
+		/* 32 characters are left for the names of files. */
 		int size = _snwprintf(work->folder, MAX_PATH - 32, L"%lsetw_self_test_%lu_%u",
 				      temporary, (unsigned long)GetCurrentProcessId(), i);
 
@@ -341,7 +344,7 @@ static bool make_folder(struct activity_work *work, struct etw_error *err)
 	return error_set_last(err, "a temporary folder cannot be created");
 }
 
-/* The label of the volume of the folder: "C:". */
+/* Sets the label value of the folder's volume: "C:". */
 static void name_volume(const struct activity_work *work, struct activity *done)
 {
 	wchar_t root[MAX_PATH];
@@ -411,9 +414,9 @@ void activity_close(struct activity_work *work)
 /* ---- the steps ---- */
 
 struct step {
-	const char *name; /* in front of the reason why it could not be done */
+	const char *name; /* precedes the reason why the step could not be done */
 	enum activity_part part;
-	bool required; /* what cannot be done ends the activity */
+	bool required; /* if it fails, the activity ends */
 	bool (*run)(struct activity_work *work, struct activity *done, struct etw_error *err);
 };
 

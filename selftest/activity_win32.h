@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the self-test's activity, for activity_win32.c alone. Each does its work, adds what
- * it did to *done, and returns false with the reason when it could not.
+ * The parts of the self-test's activity, which activity_win32.c calls. Each part does its work,
+ * adds what it did to *done, and returns false with the reason if it failed.
  */
 #ifndef SELFTEST_ACTIVITY_WIN32_H
 #define SELFTEST_ACTIVITY_WIN32_H
 
-/* before windows.h */
+/* must precede windows.h */
 #include <winsock2.h>
 
 #include <windows.h>
@@ -16,29 +16,29 @@
 enum { ACTIVITY_PIECE_BYTES = 4096 };
 
 struct activity_work {
-	struct activity_work_options options; /* no zeros */
-	wchar_t folder[MAX_PATH];             /* of its files; no backslash at its end */
-	HANDLE held;           /* the file of ACTIVITY_HELD_FILE, or INVALID_HANDLE_VALUE */
-	wchar_t drive;         /* the letter of the new volume; 0: there is none */
-	ULONGLONG drive_since; /* GetTickCount64() */
+	struct activity_work_options options; /* defaults have replaced zeros */
+	wchar_t folder[MAX_PATH];             /* has all files; no backslash at its end */
+	HANDLE held;           /* file of ACTIVITY_HELD_FILE, or INVALID_HANDLE_VALUE */
+	wchar_t drive;         /* letter of the new volume; 0: none */
+	ULONGLONG drive_since; /* GetTickCount64() when the volume was attached */
 };
 
-/* Waits; false if the program was requested to stop. */
+/* Waits that many milliseconds. Returns false if the program was requested to stop. */
 bool activity_sleep(const struct activity_work *work, uint64_t ms, struct etw_error *err);
 
-/* The path of a file in the folder; false if it is too long. */
+/* Writes the path of a file in the folder. Returns false if it is too long. */
 bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
 		   struct etw_error *err);
 
 /*
- * Starts a program, without a window, and without handles of ours. program: its path; arguments:
- * what stands behind its name; job: it belongs to that job object, with all that it starts; NULL:
- * to none of ours. NULL on failure; the caller closes the handle.
+ * Starts a program without a window and without handles of this process. program: its path.
+ * arguments: the command line after its name. job: the job object that it and its child processes
+ * belong to; NULL: none. Returns NULL on failure; activity_wait() closes the handle.
  */
 HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE job,
 		      struct etw_error *err);
-/* Waits until the process has ended, and closes the handle. False, with the reason, if its status
- * was not 0, or if it did not end in time; then it is ended here. */
+/* Waits until the process has ended, and closes the handle. A process that does not end in time is
+ * terminated. Returns false with the reason if that happened or its exit status was not 0. */
 bool activity_wait(HANDLE process, DWORD ms, struct etw_error *err);
 
 /* ---- activity_files_win32.c ---- */
@@ -52,7 +52,7 @@ bool activity_unbuffered(struct activity_work *work, struct activity *done, stru
 bool activity_mapped(struct activity_work *work, struct activity *done, struct etw_error *err);
 bool activity_delete_files(struct activity_work *work, struct activity *done,
 			   struct etw_error *err);
-/* Creates a file and writes pieces to it, which are added to *written. */
+/* Creates a file and writes pieces to it. Adds the bytes to *written. */
 bool activity_write_file(const wchar_t *path, DWORD flags, unsigned pieces, uint64_t *written,
 			 struct etw_error *err);
 
@@ -66,6 +66,6 @@ bool activity_ipv6(struct activity_work *work, struct activity *done, struct etw
 bool activity_attach_volume(struct activity_work *work, struct activity *done,
 			    struct etw_error *err);
 bool activity_use_volume(struct activity_work *work, struct activity *done, struct etw_error *err);
-void activity_detach_volume(struct activity_work *work); /* if there is one */
+void activity_detach_volume(struct activity_work *work); /* does nothing if there is no volume */
 
 #endif

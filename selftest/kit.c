@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the parts of the kit one after the other and writes what each of them says.
+ * Runs the parts of the kit one after another and writes what each reports.
  *
- * What calls event tracing runs on a thread of its own and gets a limited time, because a call that
- * hangs on an unknown machine must not lose the other parts. A thread that does not end is left
- * alone with its memory, and no further part calls event tracing. The self-test runs on
- * the calling thread: it has time limits of its own and stops when the program is requested to.
+ * A part that calls event tracing runs on its own thread for a limited time, because a call that
+ * hangs on an unknown machine must not prevent the other parts. A thread that does not end keeps
+ * its memory, and no further part calls event tracing. The self-test runs on the calling thread: it
+ * has its own time limits and stops when the program is requested to.
  *
  * Texts are written through kit_files_write(), which masks names. Files that other programs write
- * (event logs) cannot be masked, and are left out when names are to be masked.
+ * (event logs) cannot be masked, so they are left out if names must be masked.
  *
- * The summary is written last and is read first: at most 30 lines, the refuted assumptions and the
- * parts that failed on top. The files have the details.
+ * The summary is written last but read first: it has at most 30 lines, with the refuted assumptions
+ * and the failed parts on top. The files have the details.
  */
 #include "selftest/kit.h"
 
@@ -40,7 +40,7 @@ enum {
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* Two moments of the self-test. */
+/* The moments of the self-test at which counters are read: before and after the activity. */
 enum moment { BEFORE, AFTER, MOMENTS };
 
 static const char *const moment_names[MOMENTS] = { "before", "after" };
@@ -58,25 +58,25 @@ struct kit {
 	struct kit_mask *mask; /* NULL: names are not masked */
 	struct kit_files *files;
 	struct os_mutex log_lock;
-	struct etw_text log;      /* guarded by log_lock */
-	bool stopped;             /* the program was requested to stop */
-	struct job *hangs;        /* a call of event tracing that did not return; NULL: none */
-	struct etw_text failures; /* a line a part */
+	struct etw_text log; /* guarded by log_lock */
+	bool stopped;        /* the program was requested to stop */
+	struct job *hangs;   /* owned; a call of event tracing that did not return; NULL: none */
+	struct etw_text failures; /* one line for each part */
 	unsigned failure_count;
 	uint64_t start_ns, start_unix_ns;
 
 	/* The self-test. */
 	struct etw_text table, results;
-	struct etw_text failed_rows; /* a line a row */
+	struct etw_text failed_rows; /* one line for each row */
 	unsigned row_count, failed_count;
 	struct sums sums[MOMENTS];
 	bool ran, passed;
 
 	/* The assumptions. */
 	struct etw_text details;  /* assumptions.txt */
-	struct etw_text found[4]; /* rows, by state; the last: without a probe */
+	struct etw_text found[4]; /* rows by enum kit_state; the last are those without a probe */
 	unsigned counts[4];
-	struct etw_text refutations; /* a line each */
+	struct etw_text refutations; /* one line for each refuted assumption */
 };
 
 enum { UNTESTABLE = KIT_REFUTED + 1 };
@@ -87,7 +87,7 @@ static void part_failed(struct kit *kit, const char *part, const char *why)
 	kit->failure_count++;
 }
 
-/* Whether the program was requested to stop. */
+/* Returns whether the program was requested to stop. */
 static bool stopping(struct kit *kit)
 {
 	const struct self_test_options *self_test = &kit->options->self_test;
@@ -141,7 +141,7 @@ static void job_run(void *context)
 	}
 }
 
-/* False: it did not end within that time. */
+/* Waits for a job. Returns false if it did not end within that time. */
 static bool job_wait(struct job *job, uint32_t ms)
 {
 	uint64_t until = os_monotonic_ns() + ms * NS_PER_MS;
@@ -157,9 +157,10 @@ static bool job_wait(struct job *job, uint32_t ms)
 }
 
 /*
- * Calls run(argument) on a thread of its own. False: it did not end in time, as err says, and
- * no other thread may call event tracing. argument is then released when the call returns after
- * all, or if there is no thread at once.
+ * Calls run(argument) on its own thread and waits for a limited time. Returns false if there is no
+ * thread or the call did not end in time; in the second case no other thread may call event tracing
+ * any more. On failure argument is released: at once without a thread, otherwise when the call
+ * returns after all.
  */
 static bool limited(struct kit *kit, void (*run)(void *), void (*release)(void *), void *argument,
 		    struct etw_error *err)
@@ -187,7 +188,8 @@ static bool limited(struct kit *kit, void (*run)(void *), void (*release)(void *
 	return true;
 }
 
-/* At the end, a call that was only slow gets time to stop its session. */
+/* Abandons a call that hangs. Before that, a call that was only slow gets time to stop its
+ * session. */
 static void leave_alone(const struct kit *kit)
 {
 	struct job *job = kit->hangs;
@@ -359,7 +361,7 @@ static const char *const our_families[KIT_COUNTERS] = {
 	[KIT_NETWORK_RECEIVED] = "etw_network_received_bytes_total",
 };
 
-/* The sum of all samples of a family of integers. */
+/* Returns the sum of all samples of a family of integers. */
 static uint64_t family_sum(const struct etw_text *page, const char *family)
 {
 	size_t size = strlen(family);
@@ -498,7 +500,7 @@ static void run_self_test(struct kit *kit)
 
 static void export_event_log(struct kit *kit, const char *log, const char *name)
 {
-	/* Of the last hour; wevtutil reads that from the query. */
+	/* The query selects entries of the last hour; wevtutil gets it as an argument. */
 	char query[] = "/q:*[System[TimeCreated[timediff(@SystemTime) <= 3600000]]]";
 	char *path = kit_files_path(kit->files, name);
 	const char *const arguments[] = { "epl", log, path, query, "/ow:true", NULL };
@@ -549,7 +551,7 @@ static void cycle_service(struct kit *kit)
 			"a service: installed, started, killed, restarted, stopped, removed", &csv);
 	free(path);
 	if (!kit->hangs) {
-		kit_etw_clean(); /* a killed service may have left its session */
+		kit_etw_clean(); /* a killed service may have left its session running */
 	}
 }
 
@@ -591,7 +593,7 @@ static void keep_log(void *context, enum log_level level, const char *line, size
 
 /* ---- the summary ---- */
 
-/* The first lines of a text. */
+/* Adds the first `count` lines of a text. */
 static void add_lines(struct etw_text *out, const struct etw_text *lines, unsigned count)
 {
 	const char *at = lines->data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fields of CSV (RFC 4180), for the files of the kit. */
+/* Writes fields of CSV (RFC 4180) for the files of the kit. */
 #ifndef SELFTEST_KIT_CSV_H
 #define SELFTEST_KIT_CSV_H
 
@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 
-/* Adds a value, in quotes if it needs them, or may be a path: where one ends is then certain
- * (selftest/kit_mask.h). Without a separator. */
+/* Adds a value without a separator. It is quoted if it must be or may be a path, because quotes
+ * make the end of a path certain (selftest/kit_mask.h). */
 static inline void csv_add(struct etw_text *csv, const char *value)
 {
 	if (value[strcspn(value, ",\"\r\n\\/")] == '\0') {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files kit_etw_*_win32.c share: sessions, consumers and a provider of the kit's own, and
- * how a probe says what it saw.
+ * The files kit_etw_*_win32.c share these: sessions, consumers and a provider of the kit, and
+ * functions by which a probe reports what it saw.
  */
 #ifndef SELFTEST_KIT_ETW_INTERNAL_WIN32_H
 #define SELFTEST_KIT_ETW_INTERNAL_WIN32_H
@@ -11,14 +11,15 @@
 
 enum { PROBE_SESSIONS = 8 };
 
-/* ---- what a probe says ---- */
+/* ---- reports of a probe ---- */
 
-/* Adds "; " and the text to what was seen. */
+/* Adds "; " and the text to finding->seen. */
 void finding_say(struct kit_finding *finding, const char *format, ...) ETW_PRINTF_LIKE(2, 3);
-/* Confirms the assumption if nothing refuted it before, or refutes it; adds the text either way. */
+/* Confirms the assumption if `holds` and nothing has refuted it before; refutes it if not. Adds the
+ * text in either case. */
 void finding_check(struct kit_finding *finding, bool holds, const char *format, ...)
 	ETW_PRINTF_LIKE(3, 4);
-/* Checks the status of a call. */
+/* Checks that the status of a call is the expected one. */
 void finding_status(struct kit_finding *finding, const char *what, ULONG expected, ULONG status);
 /* A step that the probe needs failed: the assumption is not tested, even if it was confirmed
  * before. */
@@ -28,11 +29,11 @@ void finding_skip(struct kit_finding *finding, const char *what, ULONG status);
 
 struct probe_session {
 	TRACEHANDLE handle;                   /* 0: does not run */
-	struct session_properties properties; /* as Windows returned them */
+	struct session_properties properties; /* as Windows returned them last */
 	WCHAR name[SESSION_NAME_MAX];
 };
 
-/* Zero means what it means in EVENT_TRACE_PROPERTIES, except that mode 0 is real time. */
+/* Zeros have the same meaning as in EVENT_TRACE_PROPERTIES, except that mode 0 means real time. */
 struct probe_settings {
 	ULONG mode;
 	ULONG flags;
@@ -40,7 +41,7 @@ struct probe_settings {
 	bool no_guid;
 };
 
-/* A private logger of kernel events. */
+/* The mode of a private logger of kernel events. */
 #define PROBE_SYSTEM (EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE)
 
 /* Fills in name and properties of probe session `number` (1 to PROBE_SESSIONS), for a start. */
@@ -48,17 +49,17 @@ void probe_prepare(struct probe_session *session, unsigned number,
 		   const struct probe_settings *settings);
 /* Starts a prepared session. */
 ULONG probe_start_prepared(struct probe_session *session);
-/* Both; a session of that name that is left over is stopped first. */
+/* Prepares and starts a session. A leftover session of that name is stopped first. */
 ULONG probe_start(struct probe_session *session, unsigned number,
 		  const struct probe_settings *settings);
 ULONG probe_control(struct probe_session *session, ULONG code);
-/* Does nothing when it does not run. */
+/* Stops the session; does nothing if it does not run. */
 ULONG probe_stop(struct probe_session *session);
 
-/* Switches SeSystemProfilePrivilege; false: the account does not hold it. */
+/* Enables or disables SeSystemProfilePrivilege. Returns false if the account does not have it. */
 bool probe_profile_privilege(bool on);
 
-/* The group masks of a system logger. */
+/* Reads the group masks of a system logger. */
 ULONG probe_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS]);
 
 /* ---- consumers ---- */
@@ -70,7 +71,7 @@ struct probe_consumer {
 	void *context;
 	uint64_t records; /* guarded by lock */
 	bool ended;       /* guarded by lock */
-	ULONG status;     /* of ProcessTrace, once it has ended */
+	ULONG status;     /* returned by ProcessTrace(), once it has ended */
 	TRACEHANDLE trace;
 	struct os_mutex lock;
 	struct os_condition changed;
@@ -78,15 +79,16 @@ struct probe_consumer {
 	bool runs;
 };
 
-/* Opens the trace and starts the thread. Returns the status of OpenTraceW. *consumer is the
- * caller's, with on_record and context set, and must stay until probe_consumer_end(). */
+/* Opens the trace and starts the thread. Returns the status of OpenTraceW(). The caller owns
+ * *consumer, sets on_record and context, and keeps it until probe_consumer_end(). */
 ULONG probe_consume(struct probe_consumer *consumer, const WCHAR *session);
 uint64_t probe_consumer_records(struct probe_consumer *consumer);
-/* Waits until the consumer has ended by itself, which it does when its session was stopped; after
- * some seconds its trace is closed. False: it had not ended by then. */
+/* Waits until the consumer has ended, which it does when its session is stopped. After some seconds
+ * its trace is closed. Returns false if it had not ended by itself before that. */
 bool probe_consumer_end(struct probe_consumer *consumer);
 
-/* Calls until() each few milliseconds; false: it did not hold within that time. */
+/* Calls until() every few milliseconds, for at most `ms`. Returns false if it never returned
+ * true. */
 bool probe_wait(bool (*until)(void *context), void *context, unsigned ms);
 
 /* ---- a provider ---- */
@@ -104,15 +106,15 @@ struct probe_callback {
 struct probe_provider {
 	REGHANDLE handle;
 	struct os_mutex lock;
-	struct probe_callback callbacks[PROBE_CALLBACKS]; /* guarded by lock; the first ones */
-	size_t callback_count;                            /* guarded by lock; of all */
+	struct probe_callback callbacks[PROBE_CALLBACKS]; /* guarded by lock; the first calls */
+	size_t callback_count;                            /* guarded by lock; number of all calls */
 };
 
 ULONG probe_provider_open(struct probe_provider *provider);
 void probe_provider_close(struct probe_provider *provider);
-/* The last callback; false: there was none. */
+/* Returns the last call of the enable callback. Returns false if there was none. */
 bool probe_provider_last(struct probe_provider *provider, struct probe_callback *callback);
-/* An event of level 4, keyword 1 and a number as payload. */
+/* Writes an event of level 4 and keyword 1 whose payload is a number. */
 ULONG probe_provider_write(struct probe_provider *provider, uint32_t number);
 
 /* Enables the provider and waits for its callback. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Systems without event tracing have no assumptions to test. Tests link kit_etw_*_win32.c instead
- * of this file, with an event tracing of their own. */
+/* Replaces the probes on systems without event tracing, which have no assumptions to test. Tests
+ * link kit_etw_*_win32.c with a simulated event tracing instead of this file. */
 #include "selftest/kit_etw.h"
 
 const struct kit_assumption kit_assumptions[] = { { .row = NULL } };

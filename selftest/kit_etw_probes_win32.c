@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes of sessions: arguments that Windows should refuse with a certain status, numbers that it
- * should change, and what a running session answers.
+ * Probes of sessions. They test arguments that Windows should refuse with a certain status, numbers
+ * that it should change, and what a running session answers.
  *
  * Each probe makes the calls of one row of tests/fake_etw/BEHAVIOUR.md and compares the statuses. A
- * call that should fail but works is a refutation like another status; the session that it started
- * is stopped. When a step fails that is not the question (no rights, no free place), the assumption
- * is not tested, and the finding says which step it was.
+ * call that succeeds although it should fail refutes the assumption, as another status does; the
+ * session that it started is stopped. If a step fails that the probe does not test (no rights, no
+ * free session), the assumption is not tested, and the finding names the step.
  */
 #include "selftest/kit_etw_internal_win32.h"
 
@@ -15,7 +15,8 @@
 
 #include <tlhelp32.h>
 
-/* Starts a prepared session, which Windows should refuse with this status; 0: not at all. */
+/* Starts a prepared session and checks the status; expected 0: the start should succeed. The
+ * session is stopped again. */
 static void answers(struct kit_finding *finding, const char *what, ULONG expected,
 		    struct probe_session *session)
 {
@@ -29,7 +30,8 @@ static void answers(struct kit_finding *finding, const char *what, ULONG expecte
 	probe_stop(session);
 }
 
-/* Starts one that the probe needs. */
+/* Starts a session that the probe needs. Returns false on failure; then the assumption is not
+ * tested. */
 static bool started(struct kit_finding *finding, struct probe_session *session, unsigned number,
 		    const struct probe_settings *settings)
 {
@@ -76,7 +78,8 @@ void probe_long_name(struct kit_finding *finding)
 	properties.base = like.properties.base;
 	properties.base.Wnode.BufferSize = (ULONG)sizeof properties;
 	properties.base.LoggerNameOffset = (ULONG)sizeof properties.base;
-	for (size_t i = 0; i <= SESSION_NAME_MAX; i++) { /* one more than Windows takes */
+	for (size_t i = 0; i <= SESSION_NAME_MAX;
+	     i++) { /* one character more than Windows accepts */
 		name[i] = 'n';
 	}
 	name[SESSION_NAME_MAX + 1] = 0;
@@ -91,7 +94,8 @@ void probe_long_name(struct kit_finding *finding)
 
 void probe_buffer_numbers(struct kit_finding *finding)
 {
-	/* One buffer for all processors: little memory on machines with many of them. */
+	/* These use one buffer for all processors, so that they need little memory on machines with
+	 * many processors. */
 	static const struct {
 		struct probe_settings settings;
 		ULONG kb;
@@ -261,7 +265,7 @@ void probe_name_room(struct kit_finding *finding)
 	probe_stop(&session);
 }
 
-/* An UPDATE of a running session with one thing changed. */
+/* Updates a running session with one change, and checks the status. */
 static void update(struct kit_finding *finding, const char *what, ULONG expected, ULONG wnode_flags,
 		   ULONG enable_flags, bool file)
 {
@@ -393,7 +397,7 @@ void probe_our_modes(struct kit_finding *finding)
 void probe_query_all(struct kit_finding *finding)
 {
 	enum { LOGGERS = 64, LOGGERS_MAX = 256 };
-	/* All answers go to one place: only the status is looked at. */
+	/* All answers overwrite one struct, because only the status is checked. */
 	static struct session_properties properties;
 	EVENT_TRACE_PROPERTIES *array[LOGGERS_MAX + 1];
 	ULONG loggers = 0, returned = 0, count = 0;
@@ -415,7 +419,7 @@ void probe_query_all(struct kit_finding *finding)
 		       QueryAllTracesW(array, loggers + 1, &count));
 }
 
-/* The modes that QUERY answers for a session that was started with these. */
+/* Starts a session with these modes and reads the modes that QUERY reports. */
 static bool modes_of(struct kit_finding *finding, ULONG mode, ULONG *answered)
 {
 	struct probe_session session;

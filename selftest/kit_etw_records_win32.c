@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes of providers and records: what enable callbacks get, and what consumers get.
+ * Probes of providers and records. They test what enable callbacks get and what consumers get.
  *
- * The provider is the kit's own and lives in this process, so both ends are seen: what a session
- * enables, what the callback gets, what was written and what arrived. Records of the kernel are
- * taken from a private logger and counted by class and opcode.
+ * The provider belongs to the kit and is in this process, so the probes see both ends: what a
+ * session enables, what the callback gets, what was written and what arrived. Records of the kernel
+ * come from a private logger and are counted by class and opcode.
  *
- * Waits end as soon as what is waited for has come. When it does not come within some seconds, it
- * counts as not coming, so an answer "never" takes longer than an answer "yes".
+ * A wait ends as soon as its event has come. If the event does not come within some seconds, the
+ * probe assumes that it never will, so an answer "never" takes longer than an answer "yes".
  */
 #include "selftest/kit_etw_internal_win32.h"
 
@@ -17,11 +17,11 @@
 enum {
 	WAIT_MS = 3000,
 	EVENTS = 100,
-	MARK = 1000, /* numbers of events from here on are marks, not counted */
+	MARK = 1000, /* events with this number and above are marks and are not counted */
 	MARK_WAIT_MS = 20,
 	OP_DC_START = 3,
 	OP_FILE_NAME = 36,
-	PROCESS_ID_OFFSET = 8, /* Process_V2 and later: behind UniqueProcessKey, 64 bits */
+	PROCESS_ID_OFFSET = 8, /* in Process_V2 and later it follows UniqueProcessKey, 64 bits */
 	SYSTEM_PROVIDERS = 20348,
 };
 
@@ -34,11 +34,11 @@ static const GUID file_class = {
 static const GUID config_class = {
 	0x01853a65, 0x418f, 0x4f36, { 0xae, 0xfc, 0xdc, 0x0f, 0x1d, 0x2f, 0xd2, 0x35 }
 };
-/* docs/windows.md section 2 */
+/* docs/windows.md section 2 names this provider. */
 static const GUID rundown_provider = {
 	0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
 };
-/* "System Providers", Microsoft Learn */
+/* SystemProcessProviderGuid ("System Providers", Microsoft Learn) */
 static const GUID system_process = {
 	0x151f55dc, 0x467d, 0x471f, { 0x83, 0xb5, 0x5f, 0x88, 0x9d, 0x46, 0xff, 0x66 }
 };
@@ -247,7 +247,7 @@ static ULONG enable_filtered(const struct probe_session *session, ULONG type, co
 
 void probe_filter_sizes(struct kit_finding *finding)
 {
-	/* FilterIn, Reserved, Count 2, and one id only. */
+	/* The filter has FilterIn, Reserved and Count 2, but only one id. */
 	static const USHORT ids[] = { 0x0001, 2, 7 };
 	static const ULONG pids[] = { 4, 8 };
 	struct probe_session session;
@@ -265,7 +265,7 @@ void probe_filter_sizes(struct kit_finding *finding)
 
 void probe_filter_data(struct kit_finding *finding)
 {
-	enum { NAME = 513 }; /* characters, the end included: 1026 bytes */
+	enum { NAME = 513 }; /* characters including the NUL: 1026 bytes */
 	struct probe_session session;
 	WCHAR name[NAME];
 
@@ -342,13 +342,13 @@ void probe_system_profile(struct kit_finding *finding)
 
 /* ---- records of the own provider ---- */
 
-/* What a consumer got of them. */
+/* What a consumer got of these records. */
 struct got {
 	_Atomic(unsigned) events;
 	_Atomic(unsigned) marks;
 	_Atomic(unsigned) empty;      /* without payload */
-	_Atomic(unsigned) pointing;   /* of those, with a pointer to one */
-	_Atomic(unsigned) item_count; /* of the last event */
+	_Atomic(unsigned) pointing;   /* of these, records that have a pointer to one */
+	_Atomic(unsigned) item_count; /* extended items of the last event */
 	_Atomic(unsigned) items[8];
 };
 
@@ -380,7 +380,7 @@ static bool marked(void *context)
 	return atomic_load(&got->marks) > 0;
 }
 
-/* Writes marks until all consumers have got one; false: one of them gets none. */
+/* Writes marks until every consumer has got one. Returns false if one of them gets none in time. */
 static bool wait_for_marks(struct probe_provider *provider, struct probe_session *session,
 			   struct got *got, size_t count)
 {
@@ -513,7 +513,7 @@ void probe_items(struct kit_finding *finding)
 	probe_provider_close(&provider);
 }
 
-/* The provider, a session that has it enabled, and a consumer that gets its events. */
+/* The kit's provider, a session that has it enabled, and a consumer of that session. */
 struct own {
 	struct probe_provider provider;
 	struct probe_session session;
@@ -521,7 +521,7 @@ struct own {
 	struct got got;
 };
 
-/* What was opened stays open only if all was. */
+/* Opens all three. On failure returns false and closes what it has opened. */
 static bool own_begin(struct kit_finding *finding, struct own *own)
 {
 	if (!opened(finding, &own->provider)) {
@@ -546,7 +546,8 @@ static bool own_begin(struct kit_finding *finding, struct own *own)
 	return false;
 }
 
-/* Whether the consumer ended when its session was stopped. */
+/* Stops the session and closes all three. Returns whether the consumer ended by itself when its
+ * session was stopped. */
 static bool own_end(struct own *own)
 {
 	bool ended;
@@ -612,14 +613,14 @@ void probe_enabled_is_reported(struct kit_finding *finding)
 	own_end(&own);
 }
 
-/* ---- what is done to sessions ---- */
+/* ---- events about changes of sessions ---- */
 
 /* Microsoft-Windows-Kernel-EventTracing */
 static const GUID event_tracing = {
 	0xb675ec37, 0xbdb6, 0x4648, { 0xbc, 0x92, 0xf3, 0xfd, 0xc7, 0x4d, 0x3c, 0xa2 }
 };
 
-/* Events of it that this process caused. */
+/* Numbers of events of that provider that this process caused. */
 struct changes {
 	_Atomic(unsigned) starts;
 	_Atomic(unsigned) stops;
@@ -654,7 +655,8 @@ static bool has_stop(void *context)
 }
 
 /* Starts and stops a second session while the first has the provider enabled, then stops the first.
- * *before: the stops that were reported before that. False: not tested. */
+ * *before: gets the number of stops reported before the first session was stopped. Returns false if
+ * a step failed, so that nothing is tested. */
 static bool see_changes(struct kit_finding *finding, struct change_probe *probe, unsigned *before)
 {
 	struct probe_session other;
@@ -744,7 +746,8 @@ static void on_kernel(void *context, const EVENT_RECORD *record)
 	}
 }
 
-/* A private logger with a consumer; counts stay the caller's until kernel_end(). */
+/* A private logger with a consumer. The consumer writes to the caller's counts until
+ * kernel_end(). */
 struct kernel_probe {
 	struct probe_session session;
 	struct probe_consumer consumer;
@@ -753,7 +756,8 @@ struct kernel_probe {
 
 static bool kernel_begin(struct kit_finding *finding, struct kernel_probe *probe, ULONG flags)
 {
-	/* Room for the names of all open files, which come at once when it stops. */
+	/* The buffers have room for the names of all open files, which come at once when the
+	 * session stops. */
 	const struct probe_settings settings = { .mode = PROBE_SYSTEM,
 						 .flags = flags,
 						 .buffer_kb = 1024,
@@ -868,7 +872,7 @@ void probe_system_config(struct kit_finding *finding)
 	if (!kernel_begin(finding, &probe, EVENT_TRACE_FLAG_PROCESS)) {
 		return;
 	}
-	probe_wait(has_own_start, &probe, WAIT_MS); /* what comes at the start has come */
+	probe_wait(has_own_start, &probe, WAIT_MS); /* then all records of the start have come */
 	before = atomic_load(&probe.counts.configs);
 	kernel_end(&probe);
 	finding_check(finding, before == 0 && atomic_load(&probe.counts.configs) > 0,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The assumptions about Windows, a row each: the row of tests/fake_etw/BEHAVIOUR.md, or W and the
- * section of docs/windows.md, that marks it **assumed**, and how it is tested.
+ * The table of the assumptions about Windows. Each row names the row of
+ * tests/fake_etw/BEHAVIOUR.md, or W and the section of docs/windows.md, that marks it **assumed**,
+ * and the probe that tests it.
  *
  * tests/selftest/test_kit_rows.py keeps this table equal to both documents: a new assumption needs
  * a probe here, or the reason why there is none.
@@ -109,7 +110,7 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "P24", "masks that go off bring the rundown of the end without SystemConfig",
 	  CANNOT("the exporter turns no masks off") },
 
-	/* filters by payload */
+	/* Rows about filters by payload. */
 	{ "F2", "events without filter pass; a field beyond the payload fulfils no condition",
 	  CANNOT("it needs a provider whose manifest is installed") },
 	{ "F3", "a condition on a field that is not there: 1168 or 87",

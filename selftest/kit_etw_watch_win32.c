@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables of what event tracing shows on this machine: QUERY answers over time, what came when in a
- * session of the kit's own, which sorts of sessions work, and the sessions that run.
+ * Writes tables of what event tracing shows on this machine: answers of QUERY over time, when
+ * records come in a session of the kit, which sorts of sessions work, and the sessions that run.
  *
- * A table says what Windows answered and judges nothing: statuses are numbers, and a step that
- * failed leaves its columns empty. So two machines can be compared line by line.
+ * A table only has what Windows answered: statuses are numbers, and a step that failed leaves its
+ * columns empty. Thus two machines can be compared line by line.
  *
  * Source: "EVENT_TRACE_PROPERTIES structure", "TRACE_QUERY_INFO_CLASS enumeration",
  * "Configuring and Starting the NT Kernel Logger Session", "System Providers", Microsoft Learn.
@@ -37,8 +37,8 @@ enum { DENSE_MS = 2000, DENSE_STEP_MS = 100, STEP_MS = 1000, SAMPLES_MAX = 4000 
 struct kit_samples {
 	WCHAR name[SESSION_NAME_MAX];
 	uint64_t start_ns;
-	unsigned count;      /* for the thread alone, until it has ended */
-	struct etw_text csv; /* likewise */
+	unsigned count;      /* used by the thread alone until it has ended */
+	struct etw_text csv; /* used by the thread alone until it has ended */
 	struct os_mutex lock;
 	struct os_condition changed;
 	bool ending; /* guarded by lock */
@@ -149,29 +149,30 @@ void kit_samples_end(struct kit_samples *samples, struct etw_text *csv)
 	free(samples);
 }
 
-/* ---- what came when ---- */
+/* ---- when records come ---- */
 
 enum { TYPES = 512, TIMELINE_MS = 1500, TIMELINE_QUIET_MS = 300 };
 
-/* Records of one class (or provider) and opcode (or id). */
+/* Counts of the records with one class (or provider) and opcode (or id). */
 struct type {
 	GUID guid;
 	unsigned number;
 	bool classic;
-	uint64_t before_names; /* before the rundown provider was requested */
-	uint64_t before_stop;  /* then, before the stop was requested */
+	uint64_t before_names; /* records before the names were requested */
+	uint64_t before_stop;  /* records after that, before the stop was requested */
 	uint64_t after_stop;
-	uint64_t first_ns, last_ns;    /* of their arrival */
-	int64_t first_time, last_time; /* of the events themselves, in ticks of the counter */
+	uint64_t first_ns, last_ns; /* when they arrived, monotonic */
+	int64_t first_time,
+		last_time; /* times of the events, in ticks of the performance counter */
 };
 
 enum phase { BEFORE_NAMES, BEFORE_STOP, AFTER_STOP };
 
 struct timeline {
 	_Atomic(int) phase;
-	struct type *types; /* for the consumer's thread until it has ended */
+	struct type *types; /* used by the consumer's thread until it has ended */
 	size_t count;
-	uint64_t unlisted; /* of types beyond TYPES */
+	uint64_t unlisted; /* records of types beyond TYPES */
 };
 
 static void on_timeline(void *context, const EVENT_RECORD *record)
@@ -214,7 +215,7 @@ static void on_timeline(void *context, const EVENT_RECORD *record)
 	type->last_time = header->TimeStamp.QuadPart;
 }
 
-/* Names of the classes that matter here. */
+/* Returns the name of a class that matters here, or "". */
 static const char *class_name(const GUID *guid)
 {
 	static const struct {
@@ -332,7 +333,8 @@ static ULONG enable_process_provider(const struct probe_session *session)
 			    0);
 }
 
-/* The NT Kernel Logger has a name of its own. One that runs belongs to another program. */
+/* Starts a session. The NT Kernel Logger has a fixed name, so one that runs already belongs to
+ * another program and is not touched. */
 static ULONG start_logger(struct probe_session *session, const struct logger *logger)
 {
 	if (!logger->kernel_logger) {

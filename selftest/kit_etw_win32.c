@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all probes of the kit use: sessions, consumers and a provider of the kit's own.
+ * Implements what all probes of the kit use: sessions, consumers and the kit's provider.
  *
- * A probe session has a number, and its name and GUID follow from it. So a session that a killed
- * run left over is found again: a start stops it first, and kit_etw_clean() stops all of them. The
+ * A probe session has a number that determines its name and GUID. Thus a session that a killed run
+ * left behind is found again: a start stops it first, and kit_etw_clean() stops all of them. The
  * sessions are small and short, because the machine that they run on belongs to another person.
  *
- * A consumer is a thread inside ProcessTrace. It ends by itself when its session was stopped. If
+ * A consumer is a thread inside ProcessTrace. It ends by itself when its session is stopped. If
  * Windows does not let it end, its trace is closed, and if that does not help either, the function
  * that runs the probe gives up on the thread of the probe (selftest/kit.c).
  *
  * The provider belongs to this process, so its enable callbacks show what Windows passes to
- * providers, and its events have a number each that a consumer can look for.
+ * providers, and each of its events has a number that a consumer can look for.
  *
  * Source: "StartTraceW function", "ControlTraceW function", "ProcessTrace function",
  * "EnableTraceEx2 function", "EventRegister function", Microsoft Learn.
@@ -32,7 +32,8 @@ enum {
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* A new GUID made for the kit; the first byte of the last part is the number of the session. */
+/* A GUID made for the kit; the first byte of its last part is replaced by the number of the
+ * session. */
 static const GUID session_guid = {
 	0x6d1c0c3e, 0x5f0b, 0x4c39, { 0x9c, 0x5e, 0x7b, 0x11, 0x82, 0x40, 0x5a, 0xd3 }
 };
@@ -41,7 +42,7 @@ const GUID probe_provider_guid = {
 	0x2f5b7e61, 0x94d8, 0x4b0e, { 0x8a, 0x2d, 0x63, 0xc7, 0x1f, 0x0e, 0x95, 0x48 }
 };
 
-/* ---- what a probe says ---- */
+/* ---- reports of a probe ---- */
 
 static void say(struct kit_finding *finding, const char *format, va_list arguments)
 {
@@ -123,7 +124,7 @@ void probe_prepare(struct probe_session *session, unsigned number,
 	session->handle = 0;
 	name_of(number, session->name);
 	init_properties(&session->properties);
-	base->Wnode.ClientContext = 1; /* the performance counter */
+	base->Wnode.ClientContext = 1; /* the clock is the performance counter */
 	if (!settings->no_guid) {
 		base->Wnode.Guid = session_guid;
 		base->Wnode.Guid.Data4[2] = (UCHAR)number;
@@ -356,7 +357,7 @@ ULONG probe_provider_open(struct probe_provider *provider)
 
 void probe_provider_close(struct probe_provider *provider)
 {
-	EventUnregister(provider->handle); /* waits for a callback that runs */
+	EventUnregister(provider->handle); /* waits for a callback that is running */
 	os_mutex_done(&provider->lock);
 }
 

@@ -19,7 +19,7 @@ struct kit_files {
 	struct etw_text failures;
 };
 
-/* The context of os_folder_list(). */
+/* A callback of os_folder_list(); returns false at the first name that is not a dot entry. */
 static bool is_dots(void *context, const char *name)
 {
 	(void)context;
@@ -31,7 +31,7 @@ static bool is_empty(const char *folder)
 	return os_folder_list(folder, is_dots, NULL);
 }
 
-/* folder, or a new one in it when it has files. NULL on failure. */
+/* Returns `folder`, or the path of a new one in it if it has files. Returns NULL on failure. */
 static char *choose_folder(const char *folder, struct etw_error *err)
 {
 	struct etw_text path = { 0 };

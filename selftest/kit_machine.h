@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of the kit (selftest/kit.h) that need Windows, but not event tracing: facts about the
- * machine, performance counters, child processes, rights, and a service. On other systems they
- * fail.
+ * machine, performance counters, child processes, rights, and a service. On other systems these
+ * functions fail.
  */
 #ifndef SELFTEST_KIT_MACHINE_H
 #define SELFTEST_KIT_MACHINE_H
@@ -16,18 +16,19 @@
 /* Adds lines "name,value" about the machine, the account and its rights. */
 void kit_machine_facts(struct etw_text *csv);
 
-/* Calls each with the names of the machine and of its users, and what they are ("machine",
+/* Calls each() with every name of the machine and of its users, and with what it is ("machine",
  * "user"). A name is valid during the call. */
 void kit_machine_names(void (*each)(void *context, const char *name, const char *what),
 		       void *context);
 
 /*
  * Calls run(context) on this thread without the rights of administrators: with a token that has
- * neither the group nor privileges. False: this is not possible, and run was not called.
+ * neither their group nor privileges. Returns false if this is not possible; then run() was not
+ * called.
  */
 bool kit_without_rights(void (*run)(void *context), void *context, struct etw_error *err);
 
-/* Bytes since some moment in the past, as Windows counts them. */
+/* Counters of bytes, which Windows counts from some time in the past. */
 enum kit_counter {
 	KIT_DISK_READ,
 	KIT_DISK_WRITTEN,
@@ -43,24 +44,24 @@ struct kit_counter_value {
 	uint64_t bytes;
 };
 
-/* English path of a performance counter. */
+/* Returns the English path of a performance counter. */
 const char *kit_counter_name(enum kit_counter counter);
-/* Reads all counters; false: there are none on this machine. */
+/* Reads all counters. Returns false if this machine has none. */
 bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct etw_error *err);
 
 /*
- * Runs a program of Windows (without its folder and .exe) with arguments, the last is NULL, without
- * a window and without its output. After that many ms it is ended. False if it could not run, was
- * ended, or did not return 0.
+ * Runs a program of Windows without a window and drops its output. program: its name without folder
+ * and .exe; arguments: ends with NULL. After `ms` it is terminated. Returns false if it could not
+ * run, was terminated, or did not return 0.
  */
 bool kit_child(const char *program, const char *const *arguments, uint32_t ms,
 	       struct etw_error *err);
 
 /*
- * Installs a service of a name of its own that runs the etw_exporter.exe of this program's folder
- * with the given configuration,
- * starts it, kills its process, sees it restarted, stops it and removes it. Adds a line of CSV for
- * each step. Returns false when a step failed; the service is removed in any case.
+ * Installs a service with its own name that runs the etw_exporter.exe of this program's folder with
+ * the given configuration. Starts it, kills its process, waits until Windows has restarted it,
+ * stops it and removes it. Adds a line of CSV for each step. Returns false if a step failed; the
+ * service is removed in any case.
  */
 bool kit_service_cycle(const char *config_file, struct etw_text *csv, struct etw_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Other systems have no facts that the kit looks for. */
+/* Replaces kit_machine_win32.c on other systems, which have none of these facts. */
 #include "selftest/kit_machine.h"
 
 static bool only_windows(struct etw_error *err)

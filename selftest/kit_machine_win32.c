@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kit needs of Windows besides event tracing: facts of the machine and the account,
- * performance counters, child processes, a thread without rights.
+ * Implements what the kit needs of Windows except event tracing: facts about the machine and the
+ * account, performance counters, child processes, a thread without rights.
  *
- * Every call may fail on some Windows; then its line is missing, and nothing else. Performance
+ * Every call may fail on some version of Windows; then only its line is missing. Performance
  * counters are read through pdh.dll, which is loaded when it is needed, so that the program does
  * not depend on it. They are added by their English paths: "typeperf" wants the names in the
  * language of the machine. Raw values are the sums that Windows keeps, so that two readings give
@@ -49,7 +49,7 @@ static void add_number(struct etw_text *csv, const char *name, uint64_t value)
 	text_add_format(csv, "%s,%" PRIu64 "\n", name, value);
 }
 
-/* A value of HKEY_LOCAL_MACHINE; nothing when it is not there. */
+/* Adds a value of HKEY_LOCAL_MACHINE, or nothing if it does not exist. */
 static void add_registry(struct etw_text *csv, const char *name, const wchar_t *key,
 			 const wchar_t *value)
 {
@@ -120,7 +120,7 @@ void kit_machine_facts(struct etw_text *csv)
 	add_registry(csv, "display_version", windows, L"DisplayVersion");
 	add_registry(csv, "revision_of_build", windows, L"UBR");
 	add_registry(csv, "installation", windows, L"InstallationType");
-	/* A virtual machine says so here: "Virtual Machine", "VMware…", "KVM". */
+	/* These values identify a virtual machine: "Virtual Machine", "VMware…", "KVM". */
 	add_registry(csv, "manufacturer", bios, L"SystemManufacturer");
 	add_registry(csv, "model", bios, L"SystemProductName");
 	add_registry(csv, "container_type", L"SYSTEM\\CurrentControlSet\\Control",
@@ -159,7 +159,7 @@ struct profiles {
 	unsigned count;
 };
 
-/* Folders of users that say nothing about the machine. */
+/* Calls each() with the name of a user's folder, except for folders that every machine has. */
 static bool each_profile(void *context, const char *name)
 {
 	static const char *const public_names[] = { ".",          "..",           "Public",
@@ -221,7 +221,8 @@ bool kit_without_rights(void (*run)(void *context), void *context, struct etw_er
 				      DOMAIN_ALIAS_RID_ADMINS, 0, 0, 0, 0, 0, 0, &disabled.Sid)) {
 		return error_set_last(err, "not tested: no group of administrators");
 	}
-	/* The thread gets a copy of the token of the process, and then a copy with less. */
+	/* The thread first gets a copy of the token of the process, then a restricted copy of
+	 * that. */
 	if (!ImpersonateSelf(SecurityImpersonation) ||
 	    !OpenThreadToken(GetCurrentThread(), TOKEN_ALL_ACCESS, TRUE, &token) ||
 	    !CreateRestrictedToken(token, DISABLE_MAX_PRIVILEGE, 1, &disabled, 0, NULL, 0, NULL,
@@ -278,7 +279,8 @@ struct pdh {
 	PDH_STATUS(WINAPI *close)(PDH_HQUERY query);
 };
 
-/* A function by its name. A copy, because a cast between pointers of functions is a warning. */
+/* Finds a function of the DLL by its name. The pointer is copied, because a cast between function
+ * pointers causes a warning. */
 static bool find(const struct pdh *pdh, const char *name, void *function)
 {
 	FARPROC found = GetProcAddress(pdh->library, name);
@@ -297,7 +299,7 @@ static bool load_pdh(struct pdh *pdh)
 	       find(pdh, "PdhCloseQuery", &pdh->close);
 }
 
-/* The sum over all instances of a counter. */
+/* Returns the sum over all instances of a counter. */
 static struct kit_counter_value raw_sum(const struct pdh *pdh, PDH_HCOUNTER counter)
 {
 	struct kit_counter_value value = { 0 };
@@ -348,7 +350,7 @@ bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct etw
 
 /* ---- child processes ---- */
 
-/* The command line of a program in the folder of the system. */
+/* Returns the command line for a program in the system folder, which the caller frees. */
 static wchar_t *child_line(const char *program, const char *const *arguments)
 {
 	wchar_t folder[MAX_PATH];

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pseudonyms for names of machine, users and paths.
+ * Replaces names of the machine, of users and in paths by pseudonyms.
  *
- * A text is read once, from left to right. At the beginning of each word it is decided what it is:
- * a name of the list, an account's identifier, the beginning of a path, or a word that stays. A
- * path is read part by part up to a character that ends it. A name of a file may have spaces,
- * commas, braces, equals signs and apostrophes in it, so these end a path only where the text shows
- * it: an apostrophe if the path stands behind one, the next field of a line of the log if it stands
- * behind an equals sign, and neither between double quotes. A colon is part of a path if it may
- * begin the name of a stream.
+ * A text is read once, from left to right. At the beginning of each word the code decides whether
+ * it is a name of the list, an account's identifier, the beginning of a path, or a word that stays.
+ * A path is read part by part up to a character that ends it. A name of a file may have spaces,
+ * commas, braces, equals signs and apostrophes in it, so these end a path only if the context shows
+ * it. An apostrophe ends a path that follows an apostrophe; the next field of a log line ends a
+ * path that follows an equals sign; neither ends a path between double quotes. A colon is part of a
+ * path if it may begin the name of a stream.
  *
  * In expositions, JSON and the log a backslash is written twice, and \" is a quote inside a value.
- * A table has each once, and \" is the end of a path and of its value. Which of them it is shows
- * the separator before it. So a run of separators counts as one, and is copied as it stands.
+ * In a table a backslash is written once, and \" ends a path and its value. The number of
+ * backslashes in the separator before it shows which form the text has. Therefore a run of
+ * separators counts as one and is copied unchanged.
  *
- * Pseudonyms are numbers in the order of the first occurrence. They are stored under the hash of
- * the name without case, because Windows compares names so. A hash that two names share would give
- * them one pseudonym, which makes the text less precise and discloses nothing.
+ * Pseudonyms are numbers in the order of the first occurrence. They are stored under a hash of the
+ * name that ignores case, as Windows does when it compares names. Two names with the same hash
+ * would share a pseudonym, which makes the text less precise but discloses nothing.
  */
 #include "selftest/kit_mask.h"
 
@@ -41,20 +42,20 @@ struct kit_mask {
 	struct map accounts;
 };
 
-/* A text, and how far it is known. */
+/* A text that is being read, with what is known about its quotes. */
 struct reading {
 	const char *text, *end;
-	bool quoted;        /* between double quotes, which end with the line */
-	const char *closes; /* a quote that ends its value, with a backslash before it or not */
+	bool quoted;        /* the position is between double quotes; a line ends them */
+	const char *closes; /* the quote that ends the value, even if a backslash precedes it */
 };
 
-/* What a path is part of, which says how it ends. */
+/* The context of a path, which determines how it ends. */
 struct place {
 	char opened; /* the character before the path; NUL: there is none */
 	bool quoted;
 };
 
-/* Parts of paths that say nothing about a machine. */
+/* Parts of paths that stay, because every machine has them. */
 static const char *const public_parts[] = {
 	"Device",        "??",
 	"Mup",           "NamedPipe",
@@ -113,13 +114,13 @@ static bool in_word(char c)
 	return is_alphanumeric(c) || c == '_' || c == '-' || c == '.' || c == '$';
 }
 
-/* Whether the character at `at` belongs to no path. */
+/* Returns whether the character at `at` ends a path. */
 static bool ends_path(const char *at, const char *end, struct place place)
 {
 	switch (*at) {
-	case ':': /* "a.txt:stream" goes on */
+	case ':': /* "a.txt:stream" does not end at the colon */
 		return at + 1 == end || !is_alphanumeric(at[1]);
-	case '\'': /* "Anna's" goes on */
+	case '\'': /* "Anna's" does not end at the apostrophe */
 		return place.opened == '\'' && !place.quoted &&
 		       (at + 1 == end || !is_alphanumeric(at[1]));
 	default:
@@ -127,7 +128,7 @@ static bool ends_path(const char *at, const char *end, struct place place)
 	}
 }
 
-/* Whether " name=" follows, the next field of a line of the log. */
+/* Returns whether " name=" follows, the next field of a log line. */
 static bool field_follows(const char *at, const char *end)
 {
 	if (at == end || *at != ' ') {
@@ -149,7 +150,7 @@ static bool path_ends(const char *at, const char *end, struct place place)
 	       (place.opened == '=' && !place.quoted && field_follows(at, end));
 }
 
-/* Whether the quote at `at` is part of a text between quotes: \". */
+/* Returns whether a backslash escapes the quote at `at`: \". */
 static bool is_escaped(const char *text, const char *at)
 {
 	const char *from = at;
@@ -190,7 +191,7 @@ static size_t extension_size(const char *part, size_t size)
 		       0;
 }
 
-/* 0 without memory. */
+/* Returns the number of a text and assigns one to a new text. Returns 0 without memory. */
 static uint64_t number_of(struct map *map, const char *text, size_t size)
 {
 	bool added = false;
@@ -202,7 +203,8 @@ static uint64_t number_of(struct map *map, const char *text, size_t size)
 	return number ? *number : 0;
 }
 
-/* The extension stays only of the last part: that of a folder may be a name ("anna.lee"). */
+/* Adds a part of a path or its pseudonym. Only the last part keeps its extension, because that of a
+ * folder may be a name ("anna.lee"). */
 static void add_part(struct kit_mask *mask, struct etw_text *out, const char *part, size_t size,
 		     bool last)
 {
@@ -232,7 +234,8 @@ static const char *add_path(struct kit_mask *mask, struct etw_text *out, struct 
 	const struct place place = { .opened = start > reading->text ? start[-1] : '\0',
 				     .quoted = reading->quoted };
 	const char *end = reading->end;
-	size_t run = 0, former = 0; /* separators before the last part, and before the one before */
+	size_t run = 0, former = 0; /* lengths of the separators before the last part and before the
+				       part before it */
 
 	while (!path_ends(at, end, place)) {
 		const char *from = at;
@@ -241,7 +244,8 @@ static const char *add_path(struct kit_mask *mask, struct etw_text *out, struct 
 			at++;
 		}
 		text_add(out, from, (size_t)(at - from));
-		if (from > start) { /* in front of a name of a machine there are always two */
+		if (from > start) { /* the first separator does not count: two always precede a
+				       machine's name */
 			former = run;
 			run = (size_t)(at - from);
 		}
@@ -282,7 +286,7 @@ static const struct mask_name *listed(const struct kit_mask *mask, const char *a
 static const char *add_account(struct kit_mask *mask, struct etw_text *out, const char *at,
 			       const char *end)
 {
-	/* Of a machine or domain, and of Microsoft Entra ID. */
+	/* Accounts of a machine or domain, and of Microsoft Entra ID, begin so. */
 	static const char *const starts[] = { "S-1-5-21-", "S-1-12-1-" };
 	const char *from = at;
 
@@ -301,7 +305,7 @@ static const char *add_account(struct kit_mask *mask, struct etw_text *out, cons
 	return at;
 }
 
-/* At the beginning of a word; returns what follows it. */
+/* Adds the word that begins at `at`, or its pseudonym. Returns the position after it. */
 static const char *add_word(struct kit_mask *mask, struct etw_text *out, struct reading *reading,
 			    const char *at)
 {
@@ -326,7 +330,7 @@ static const char *add_word(struct kit_mask *mask, struct etw_text *out, struct 
 		text_add_string(out, name->pseudonym);
 		return at + name->size;
 	}
-	/* A name of the list may begin behind a character that is no letter: "_NAME". */
+	/* A name of the list may follow a character that is not alphanumeric: "_NAME". */
 	for (next = at; next < end && is_alphanumeric(*next); next++) {
 	}
 	next += next == at;

@@ -3,15 +3,15 @@
  * Replaces names of the machine, of its users and in paths by pseudonyms, so that files can be
  * given to other people. Equal names get equal pseudonyms, in all texts of one mask.
  *
- * Replaced are: the names that kit_mask_name() was called with, as whole words; security
- * identifiers of accounts (S-1-5-21-… and S-1-12-1-…); and each part of what looks like a path,
- * which is what has a backslash, or begins with a drive and a slash. Of a path stay its separators,
- * drives, the names of devices, some folders that every Windows has, and the extension of its last
- * part. Names of programs that do not stand in a path stay, as do addresses.
+ * It replaces: the names that were given to kit_mask_name(), as whole words; security identifiers
+ * of accounts (S-1-5-21-… and S-1-12-1-…); and each part of a path. A text counts as a path if it
+ * has a backslash, or begins with a drive and a slash. A path keeps its separators, drives, the
+ * names of devices, some folders that every Windows has, and the extension of its last part. Names
+ * of programs outside of a path stay, and so do addresses.
  *
- * When in doubt a text is replaced: what follows a path without a separator is taken for a part of
- * it, up to a character that no name of a file can have, or whose meaning there is certain. One
- * thread at a time.
+ * When in doubt a text is replaced: text that directly follows a path counts as a part of it, up to
+ * a character that no name of a file can have, or whose meaning there is certain. One thread at a
+ * time may use a mask.
  */
 #ifndef SELFTEST_KIT_MASK_H
 #define SELFTEST_KIT_MASK_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a service, tried with one of a name of its own: made, started, killed, restarted by
- * the service manager, stopped, removed. An exporter that is installed and runs is not touched: the
- * name of the service is another, and its configuration names another session and a free port.
+ * Tests the life of a service: it is installed, started, killed, restarted by the service manager,
+ * stopped and removed. An exporter that is installed and runs is not touched, because this service
+ * has another name, and its configuration names another session and a free port.
  *
- * Each step is a line with its status, the state of the service and its process, and the time that
- * it took. A step that fails ends the cycle; the removal is tried in any case. One that an earlier
- * run left over is removed first.
+ * Each step adds a line with its status, the state of the service, its process, and the time of the
+ * step. A step that fails ends the cycle; the removal is tried in any case. A service that an
+ * earlier run left behind is removed first.
  *
  * Source: "Installing a Service", "Starting a Service", "QueryServiceStatusEx function",
  * "SERVICE_FAILURE_ACTIONSW structure", Microsoft Learn.
@@ -49,7 +49,7 @@ static SERVICE_STATUS_PROCESS status_of(const struct cycle *cycle)
 	return status;
 }
 
-/* Ends a step; the status is the last error unless it worked. */
+/* Ends a step and adds its line. If the step failed, its status is GetLastError(). */
 static bool step(struct cycle *cycle, const char *what, bool worked)
 {
 	DWORD error = worked ? ERROR_SUCCESS : GetLastError();
@@ -67,7 +67,7 @@ static bool step(struct cycle *cycle, const char *what, bool worked)
 	return worked;
 }
 
-/* Waits until it is in this state with another process than `not`. */
+/* Waits until the service is in this state with a process other than not_process. */
 static bool reaches(const struct cycle *cycle, DWORD state, DWORD not_process)
 {
 	for (unsigned waited = 0; waited < STEP_MS; waited += LOOK_MS) {
@@ -97,7 +97,7 @@ static bool kill(DWORD id)
 	return killed;
 }
 
-/* False with GetLastError(). */
+/* Removes the service. On failure returns false and sets GetLastError(). */
 static bool remove_service(struct cycle *cycle)
 {
 	SERVICE_STATUS status;
@@ -151,7 +151,7 @@ static bool live(struct cycle *cycle)
 		return false;
 	}
 	restarted = step(cycle, "runs again", reaches(cycle, SERVICE_RUNNING, process));
-	if (!restarted) { /* the stop is tried all the same */
+	if (!restarted) { /* the stop is tried even so */
 		StartServiceW(cycle->service, 0, NULL);
 		reaches(cycle, SERVICE_RUNNING, process);
 	}
@@ -159,7 +159,8 @@ static bool live(struct cycle *cycle)
 	       step(cycle, "stopped", reaches(cycle, SERVICE_STOPPED, 0)) && restarted;
 }
 
-/* The path of the exporter, which is in the folder of this program; NULL: err says why. */
+/* Returns the path of the exporter in the folder of this program, which the caller frees. Returns
+ * NULL on failure. */
 static char *exporter_path(struct etw_error *err)
 {
 	wchar_t *wide = wide_program_path();
@@ -189,7 +190,7 @@ static char *exporter_path(struct etw_error *err)
 	return path.data;
 }
 
-/* "program" --service=run "--config.file=…" */
+/* Returns the command line: "program" --service=run "--config.file=…". */
 static wchar_t *service_line(const char *program, const char *config_file)
 {
 	wchar_t full[MAX_PATH];

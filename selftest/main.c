@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etw_selftest: whether etw_exporter counts the events of this machine as it should.
+ * etw_selftest tests whether etw_exporter counts the events of this machine correctly.
  *
  * Without --out it runs the self-test (selftest/self_test.h) and prints its table. With --out it
  * runs the kit around the self-test (selftest/kit.h) and prints the summary of the files.
  *
- * It is a program of its own because the exporter runs as a service with the rights of LocalSystem,
- * which should have no code for tests. It counts with the exporter's libraries, so what it finds
- * holds for the exporter, too. This process performs the activity, and starts itself with --child
- * for the tree of processes.
+ * It is a separate program because the exporter runs as a service with the rights of LocalSystem
+ * and should contain no code for tests. It counts with the exporter's libraries, so its results
+ * apply to the exporter too. This process performs the activity, and starts itself with --child for
+ * the tree of processes.
  *
  * Exit status: 0 every row holds, 1 a row failed or nothing could be compared, 2 bad usage.
  */
@@ -36,16 +36,16 @@ struct options {
 	bool private_names;
 	bool service;
 	bool system_providers;
-	const char *child; /* what this process does as a child of the activity; NULL: it is none */
+	const char *child; /* the work of a child of the activity; NULL: this is no child */
 	enum log_level log_level;
-	bool describe; /* this table, for packaging/pages.py */
+	bool describe; /* print the flags as JSON, for packaging/pages.py */
 	bool version;
 	bool help;
 };
 
 #define AT(member) .offset = offsetof(struct options, member)
 
-/* In the order of enum log_level. */
+/* The words are in the order of enum log_level. */
 static const char *const log_levels[] = { "debug", "info", "warning", "error", NULL };
 
 /* clang-format off */
@@ -117,7 +117,7 @@ static bool wait_unless_stopped(void *context, uint64_t ms)
 	return os_stop_wait(ms * 1000000, NULL, NULL) == NULL;
 }
 
-/* Without --out a table, else a summary of the files. */
+/* Makes the report: a table without --out, otherwise a summary of the files. */
 static bool make_report(const struct options *options, const struct self_test_options *self_test,
 			struct etw_text *report, bool *passed, struct etw_error *err)
 {
@@ -130,7 +130,7 @@ static bool make_report(const struct options *options, const struct self_test_op
 			    self_test_run(self_test, report, passed, err);
 }
 
-/* Performs the self-test and prints the result. A row that fails is an error. */
+/* Performs the self-test and prints the result. Returns false if a row failed. */
 static bool run_self_test(const struct options *options, struct etw_error *err)
 {
 	const struct activity_work_options activity = { .wait = wait_unless_stopped };
@@ -185,7 +185,8 @@ static bool run(const struct options *options, struct etw_error *err)
 	return print_text(&out, err);
 }
 
-/* An error without a sentence is not reported: the reader of standard output has gone. */
+/* Prints an error and returns the exit status. An error without a sentence is not printed, because
+ * the reader of standard output has closed it. */
 static int complain(const struct etw_error *err, enum exit_status status)
 {
 	if (err->text[0] != '\0') {

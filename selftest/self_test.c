@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The self-test runs a live session of its own, as the program does, and performs an activity whose
- * size is known: processes, files that are written in several ways, and connections. Then it
- * compares what was counted with what was done. The counts are the values of the exposition
- * (metrics/visit.h), so the way from the event to the page is tested. A row of the table names the
- * family, the labels to look for, what is expected, and what to look at when the row fails.
+ * The self-test runs its own live session, as the program does, and performs an activity whose size
+ * is known: processes, files that are written in several ways, and connections. Then it compares
+ * what was counted with what was done. The counts are the values of the exposition
+ * (metrics/visit.h), so the whole path from the event to the page is tested. A row of the table
+ * names the family, the labels to look for, what is expected, and what to look at when the row
+ * fails.
  *
  * The families of the shipped collectors count the whole process, which may write more than the
  * activity (lines of its log, for instance), so they hold at least what was done. The collector
@@ -14,10 +15,10 @@
  * count from the start of the session.
  *
  * The last counts are read before the session stops, because losses are normal while Windows writes
- * what it writes at a stop. Canaries show when everything before it has been delivered. Two flush
- * intervals after the activity, the watcher has looked at the session at least once, and counts
- * every canary as sent that was written before it looked. When all of these have come back, so has
- * what was written before them, on any processor.
+ * its last records at a stop. Canaries show when all earlier events have been delivered. Two flush
+ * intervals after the activity the watcher has checked the session at least once, and counts as
+ * sent every canary that was written before. When all of these have come back, everything written
+ * before them on any processor has come too.
  */
 #include "selftest/self_test.h"
 
@@ -34,26 +35,27 @@
 #include "metrics/visit.h"
 
 enum {
-	LOOK_MS = 20,       /* canaries are on their way most of the time */
-	DELIVERY_MS = 2000, /* two flush intervals, and longer than the watcher waits */
+	LOOK_MS = 20,       /* interval of the checks; canaries are under way most of the time */
+	DELIVERY_MS = 2000, /* two flush intervals, and longer than the watcher's interval */
 	REPORT_COLUMNS = 80,
 	ADVICE_COLUMN = 6,
 };
 
-/* What is run, owned. */
+/* The parts of a run, owned. */
 struct self_test {
 	struct setup setup;
 	struct runner *runner;
 	struct health *health;
 };
 
-/* What rows expect, by offset. */
+/* The values that rows expect; rows name them by offset. */
 struct expected {
-	uint64_t none;     /* 0 */
-	uint64_t some;     /* 1 */
-	uint64_t canaries; /* that were sent, and at least 1: a session without has no provider */
-	uint64_t written_bytes;      /* by programs, to all files */
-	struct activity_network tcp; /* of both versions of IP */
+	uint64_t none;          /* 0 */
+	uint64_t some;          /* 1 */
+	uint64_t canaries;      /* canaries sent; at least 1, because a session without any has no
+				   provider */
+	uint64_t written_bytes; /* bytes that programs wrote to all files */
+	struct activity_network tcp; /* sum over both versions of IP */
 	struct activity done;
 };
 
@@ -67,13 +69,15 @@ struct label {
 struct row {
 	const char *what;
 	const char *family;
-	struct label labels[2]; /* name NULL: none */
+	struct label labels[2]; /* an entry with name NULL is unused */
 	enum comparison comparison;
-	bool of_process; /* samples of our process, and what came since the activity began */
-	size_t volume;   /* offset in struct expected of the value of the label volume; 0: any */
-	size_t expected; /* likewise, of the number */
-	enum activity_part part; /* that the row needs */
-	const char *look_at;     /* when the row does not hold */
+	bool of_process; /* sums samples of our process, counted from the beginning of the activity
+			  */
+	size_t volume;   /* offset in struct expected of the value of the label "volume"; 0: any
+			    volume */
+	size_t expected; /* offset in struct expected of the number */
+	enum activity_part part; /* the part of the activity that the row needs */
+	const char *look_at;     /* what to check if the row fails */
 };
 
 #define EXPECT(member)   .expected = offsetof(struct expected, member)
@@ -185,10 +189,10 @@ struct counts {
 
 /* ---- counts ---- */
 
-/* A visit of the registry. */
+/* The state of a visit of the registry. */
 struct counting {
 	const char *process;
-	struct expected expected; /* what was done so far, for the volumes */
+	struct expected expected; /* what was done so far; only its volumes are used */
 	struct counts *counts;
 };
 
@@ -200,7 +204,7 @@ static bool has_label(const struct visited_sample *sample, const char *name, con
 	return strcmp(sample_label(sample, name), value) == 0;
 }
 
-/* Whether the row sums this sample of its family. */
+/* Returns whether the row sums this sample of its family. */
 static bool is_counted(const struct counting *counting, const struct row *row,
 		       const struct visited_sample *sample)
 {
@@ -257,7 +261,7 @@ static bool add_chunk(void *context, const char *bytes, size_t size)
 	return true;
 }
 
-/* Shows the page of this moment, which has the counts that were read last, or what came since. */
+/* Gives the present page to on_page(). It has the counts that were read last, or later ones. */
 static bool show_page(struct registry *registry, const struct self_test_options *options,
 		      const char *moment, struct etw_error *err)
 {
@@ -274,7 +278,7 @@ static bool show_page(struct registry *registry, const struct self_test_options 
 
 /* ---- the session ---- */
 
-/* The built-in configuration, with another name for its session. */
+/* Makes the built-in configuration, with another name for its session. */
 static struct config *make_config(const struct self_test_options *options, struct etw_error *err)
 {
 	struct config *config = config_default(err);
@@ -336,7 +340,7 @@ static bool wait_until_ready(struct self_test *test, const struct self_test_opti
 	return true;
 }
 
-/* Reads the counts after the activity again and again, until all of it has been delivered. */
+/* Reads the counts after the activity repeatedly, until all its events have been delivered. */
 static bool wait_for_delivery(struct self_test *test, const struct self_test_options *options,
 			      const struct activity *done, struct counts *after,
 			      struct etw_error *err)
@@ -391,7 +395,7 @@ static struct expected expect(const struct activity *done, const struct counts *
 				     .done = *done };
 
 	for (unsigned i = 0; i < ACTIVITY_PARTS; i++) {
-		/* Stores to a mapped file are no requests of the program. */
+		/* Stores to a mapped file are not requests of the program. */
 		expected.written_bytes += i == ACTIVITY_MAPPED ? 0 : done->written_bytes[i];
 	}
 	add_network(&expected.tcp, &done->ipv4);
@@ -399,7 +403,7 @@ static struct expected expect(const struct activity *done, const struct counts *
 	return expected;
 }
 
-/* Adds words in lines that begin at ADVICE_COLUMN. */
+/* Adds the words, broken into lines that are indented by ADVICE_COLUMN. */
 static void add_advice(struct etw_text *report, const char *words)
 {
 	size_t column = 0;
@@ -440,7 +444,7 @@ static void add_row(struct etw_text *report, const struct self_test_result *resu
 	}
 }
 
-/* The texts of the result are those of the row and of *expected. */
+/* Returns the result of a row. Its texts are borrowed from the row and from *expected. */
 static struct self_test_result result_of(const struct row *row, const struct expected *expected,
 					 uint64_t counted)
 {
@@ -465,7 +469,7 @@ static struct self_test_result result_of(const struct row *row, const struct exp
 	return result;
 }
 
-/* Adds every row to the report, and gives it to on_result(). Returns whether none failed. */
+/* Adds every row to the report and gives it to on_result(). Returns true if no row failed. */
 static bool show_results(const struct self_test_options *options, struct etw_text *report,
 			 const struct activity *done, const struct counts *before,
 			 const struct counts *after)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers over civetweb.
+ * Sends answers through civetweb.
  *
- * Heads are written here and not by mg_response_header_send(). That function sends each line of a
- * head by itself, which with tcp_nodelay is a packet per line, and repeats the HTTP version of the
- * request, which is missing if the request could not be parsed. Likewise mg_send_chunk() writes a
- * chunk in three pieces. Here an answer is one write, and a scrape is two writes per chunk.
+ * This file writes heads itself and does not use mg_response_header_send(). That function sends
+ * each line of a head separately, which makes a packet for each line with tcp_nodelay. It also
+ * repeats the HTTP version of the request, which is missing if the request could not be parsed.
+ * mg_send_chunk() also writes a chunk in three pieces. Here an answer is one write, and a
+ * scrape is two writes per chunk.
  */
 #include "exporter/http/answer.h"
 
@@ -108,7 +109,7 @@ void answer_add_refusal(struct web_config *web, int status, struct etw_text *out
 
 	add_head(out, web, status, "text/plain; charset=utf-8", false);
 	if (status == 405) {
-		/* The target is "*", which has no methods: "GET *" is refused too. */
+		/* The target is "*", for which no method is allowed, not even GET. */
 		text_add_string(out, "Allow:\r\n");
 	} else if (status == 503) {
 		text_add_string(out, "Retry-After: 5\r\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request that is being answered, without the web server's library: what the pages read of it,
- * and how they answer.
+ * The request that a page reads and the functions with which it answers. The pages need not know
+ * the library of the web server.
  */
 #ifndef EXPORTER_HTTP_ANSWER_H
 #define EXPORTER_HTTP_ANSWER_H
@@ -18,21 +18,22 @@ struct web_config;
 struct http_request {
 	const char *method;  /* "GET" */
 	const char *path;    /* as it arrived: neither decoded nor cleaned of dots */
-	const char *query;   /* after the question mark, as it arrived; NULL: there is none */
+	const char *query;   /* what follows the question mark, as it arrived; NULL: no query */
 	const char *version; /* "1.1" */
 	const char *client;  /* `address` as text, for the log */
 	const struct client_address *address;
 	bool is_head;           /* HEAD: the answer ends after its head */
-	void *connection;       /* of civetweb */
-	struct web_config *web; /* its headers are in each answer; NULL: it has none */
+	void *connection;       /* civetweb's connection */
+	struct web_config *web; /* borrowed; each answer has its headers; NULL: none */
 };
 
-/* The value of a header of the request, or NULL; the first one if there are several. */
+/* Returns the value of a header of the request, or NULL. If the header occurs several times, the
+ * first one counts. */
 const char *request_header(const struct http_request *request, const char *name);
 
 /*
- * The status line and the headers of every answer. The caller adds headers of its own, and the
- * empty line. An answer of status 400 and above ends the connection.
+ * Adds the status line and the headers that every answer has. The caller adds further headers and
+ * the empty line. An answer with status 400 or above ends the connection.
  */
 void answer_add_head(struct etw_text *out, const struct http_request *request, int status,
 		     const char *type);
@@ -48,12 +49,14 @@ int answer_status(const struct http_request *request, int status, const char *he
 bool answer_send(const struct http_request *request, const char *bytes, size_t size);
 
 /*
- * After the last part: the answer is whole, and the connection may serve another request. Without
- * it the connection is broken off, so that the client knows that the answer is not whole.
+ * Call it after the last part: the answer is complete, and the connection may serve another
+ * request. Without this call the connection is reset, so that the client notices that the answer is
+ * incomplete.
  */
 void answer_end(const struct http_request *request);
 
-/* Adds the whole answer to a request that is refused before it is read. web: as in http_request. */
+/* Adds the whole answer to a request that is refused before it has been read. web: as in struct
+ * http_request. */
 void answer_add_refusal(struct web_config *web, int status, struct etw_text *out);
 
 #endif

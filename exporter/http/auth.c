@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Basic authentication that strangers cannot turn against the exporter.
+ * Basic authentication that strangers cannot use to attack the exporter.
  *
- * To check a password costs a bcrypt hash, tens of milliseconds of a processor at the usual cost. A
- * Prometheus sends its password with each scrape, so one that was right is remembered, not as it
- * is, but as an HMAC of name, password and hash with a key that is made when the program starts. An
- * exchange of the users empties this cache.
+ * Checking a password takes a bcrypt hash: tens of milliseconds of a processor at the usual cost.
+ * Prometheus sends its password with each scrape, so a right password is remembered: not in plain
+ * text, but as an HMAC of name, password and hash, with a key that is made when the program starts.
+ * Replacing the users empties this cache.
  *
  * Strangers must not learn which users exist. For an unknown name a hash is computed as for a known
  * one: with the hash of a user who is chosen by the name, so that costs that differ between users
- * differ between unknown names in the same way. What comes out is ignored. Likewise the cache is
- * searched for an unknown name as for a known one, because a client that has to wait can ask
- * thousands of times a second, and would see a difference of microseconds.
+ * differ between unknown names in the same way. The result is ignored. The cache is also searched
+ * for an unknown name as for a known one, because a client that has to wait can ask thousands of
+ * times a second, and could measure a difference of microseconds.
  *
  * Strangers must not occupy the machine either. One hash is computed at a time. Further requests
- * wait in a queue that is shorter than the web server has threads, and of which one client gets a
- * part only; beyond that they are refused at once. A client that gave a wrong password has to wait
- * for three times as long as its hash took before another one is computed for it, so it gets at
- * most a quarter of one processor. Clients differ by address as for other limits
- * (client_address_alike()); those behind one proxy count as one, but a password that is known to be
- * right is never refused.
+ * wait in a queue with fewer places than the web server has threads; one client gets only some of
+ * them. Requests without a place are refused at once. After a wrong password a client waits three
+ * times as long as its hash took until another hash is computed for it, so it gets at most a
+ * quarter of one processor. Clients differ by address as for other limits (client_address_alike());
+ * those behind one proxy count as one, but a password that is known to be right is never refused.
  *
  * Names are compared with all users, each in constant time. A password with a NUL cannot be right,
- * because crypt_r() would only see what is before it.
+ * because crypt_r() only reads what precedes the NUL.
  */
 #include "exporter/http/auth.h"
 
@@ -36,7 +35,7 @@
 
 enum {
 	PENALTY_FACTOR = 3,
-	PENALTIES = 64, /* clients that are remembered for a wrong password */
+	PENALTIES = 64, /* clients remembered because of a wrong password */
 };
 
 struct user {
@@ -45,10 +44,10 @@ struct user {
 	char hash[PASSWORD_HASH_SIZE + 1];
 };
 
-/* A request whose password is checked, or waits for that. */
+/* A request whose password is being checked or waits to be. */
 struct place {
 	struct client_address client;
-	uint64_t number; /* the least one is computed next; 0: the place is free */
+	uint64_t number; /* the lowest number is computed next; 0: the place is free */
 };
 
 struct penalty {
@@ -60,7 +59,7 @@ struct auth {
 	uint64_t (*clock_ns)(void);
 	uint8_t key[DIGEST_SIZE];
 
-	struct os_mutex mutex; /* of all below */
+	struct os_mutex mutex; /* guards all members below */
 	struct os_condition freed;
 	struct user *users; /* owned */
 	size_t user_count;
@@ -114,7 +113,8 @@ bool auth_set_users(struct auth *auth, const struct auth_user *users, size_t cou
 	return true;
 }
 
-/* The user of this name; NULL: there is none. */
+/* Returns the user with this name, or NULL. Compares with all users, so that the time does not show
+ * which one matches. */
 static const struct user *find_user(const struct auth *auth, const char *name, size_t size)
 {
 	const struct user *found = NULL;
@@ -129,7 +129,7 @@ static const struct user *find_user(const struct auth *auth, const char *name, s
 	return found;
 }
 
-/* ---- what a client says ---- */
+/* ---- the Authorization header ---- */
 
 struct credentials {
 	char *bytes; /* owned: "user:password", and a NUL */
@@ -137,7 +137,8 @@ struct credentials {
 	const char *password;
 };
 
-/* The scheme, in any case of letters, then blanks. */
+/* Parses the header: the scheme "Basic" in any case, blanks, then base64. Returns false if it is
+ * malformed. */
 static bool parse(const char *header, struct credentials *credentials)
 {
 	static const char scheme[] = "basic ";
@@ -173,7 +174,8 @@ static void forget(struct credentials *credentials)
 
 /* ---- the cache ---- */
 
-/* hash: a fixed number of letters, and "user:password" has one colon first: no two are alike. */
+/* Computes the HMAC under which a password is remembered. The input is unambiguous, because a hash
+ * has a fixed length and the first colon ends the user's name. */
 static bool digest_of(const struct auth *auth, const struct credentials *credentials,
 		      const char *hash, uint8_t digest[DIGEST_SIZE])
 {
@@ -190,7 +192,7 @@ static bool digest_of(const struct auth *auth, const struct credentials *credent
 	return good;
 }
 
-/* Whether this password of a known user was right before. */
+/* Returns whether this password of a known user was right before. */
 static bool is_cached(struct auth *auth, const struct credentials *credentials)
 {
 	const struct user *user = find_user(auth, credentials->bytes, credentials->name_size);
@@ -208,7 +210,7 @@ static bool is_cached(struct auth *auth, const struct credentials *credentials)
 	return found && user;
 }
 
-/* In place of the oldest one if there is no room. */
+/* Remembers a right password; it replaces the oldest one if the cache is full. */
 static void put_into_cache(struct auth *auth, const struct credentials *credentials,
 			   const char *hash)
 {
@@ -237,7 +239,8 @@ static bool has_penalty(const struct auth *auth, const struct client_address *cl
 	return false;
 }
 
-/* In the place that the client has, or that of the penalty which was given first. */
+/* Lets a client wait after a wrong password. Replaces the client's former penalty, or else the
+ * oldest penalty. took_ns: how long its hash took. */
 static void give_penalty(struct auth *auth, const struct client_address *client, uint64_t took_ns)
 {
 	struct penalty *penalty = NULL;
@@ -255,7 +258,8 @@ static void give_penalty(struct auth *auth, const struct client_address *client,
 	penalty->until_ns = auth->clock_ns() + PENALTY_FACTOR * took_ns;
 }
 
-/* A place for a client; NULL: all are taken, or this client has its part. */
+/* Takes a place for a client. Returns NULL if all are taken, the client has as many as it may have,
+ * or after auth_stop(). */
 static struct place *take_place(struct auth *auth, const struct client_address *client)
 {
 	struct place *free_place = NULL;
@@ -295,8 +299,8 @@ static void leave_place(struct auth *auth, struct place *place)
 /* ---- checking ---- */
 
 /*
- * Computes the hash; the lock is not held meanwhile. The users may be others afterwards: a password
- * is right only if its user still has the hash that it was compared with.
+ * Computes the hash without holding the lock. The users may have been replaced meanwhile, so the
+ * password is right only if its user still has the hash with which it was compared.
  */
 static enum auth_result compute(struct auth *auth, const struct credentials *credentials,
 				const struct client_address *client)
@@ -307,7 +311,7 @@ static enum auth_result compute(struct auth *auth, const struct credentials *cre
 	uint64_t start_ns;
 
 	if (auth->user_count == 0) {
-		return AUTH_GRANTED; /* there are none any more */
+		return AUTH_GRANTED; /* all users have been removed meanwhile */
 	}
 	if (!known) {
 		uint8_t by_name[DIGEST_SIZE] = { 0 };
@@ -334,7 +338,7 @@ static enum auth_result compute(struct auth *auth, const struct credentials *cre
 	return AUTH_DENIED;
 }
 
-/* Waits for its turn. */
+/* Checks a password that is not in the cache, when its turn comes. */
 static enum auth_result check_in_turn(struct auth *auth, const struct credentials *credentials,
 				      const struct client_address *client)
 {
@@ -351,7 +355,7 @@ static enum auth_result check_in_turn(struct auth *auth, const struct credential
 	while (!auth->stopped && !is_next(auth, place)) {
 		os_condition_wait(&auth->freed, &auth->mutex, UINT64_C(1000000000));
 	}
-	/* The request before it may have been of the same client, with the same password. */
+	/* The request before may have had the same password, which is then in the cache. */
 	if (is_cached(auth, credentials)) {
 		result = AUTH_GRANTED;
 	} else if (auth->stopped) {
@@ -410,8 +414,8 @@ struct auth *auth_new(uint64_t (*clock_ns)(void), struct etw_error *err)
 		return NULL;
 	}
 	auth->clock_ns = clock_ns ? clock_ns : os_monotonic_ns;
-	/* Not of OpenSSL, which crashes if it lacks memory when it first makes random numbers
-	 * (observed in 3.0.19). */
+	/* OpenSSL is not used here, because it crashes if it lacks memory when it first makes
+	 * random numbers (observed in 3.0.19). */
 	if (!os_random(auth->key, sizeof auth->key)) {
 		error_set(err, ETW_ERROR_SYSTEM, "the system gives no random numbers");
 		free(auth);

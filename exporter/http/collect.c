@@ -3,34 +3,34 @@
  * Reads collect[] and exclude[] from the query of a scrape, and finds the families that they mean.
  *
  * A query is hostile text: keys and values may have percent codes, and parameters of other
- * exporters and libraries are left alone. The names of collectors are compared exactly. A name that
- * is not known is an error that lists the known ones, because a scrape configuration with a typing
- * mistake would otherwise collect nothing for years. So is collect[] of a collector that is off, as
- * node_exporter has it; exclude[] of one changes nothing.
+ * exporters and libraries are left alone. The names of collectors are compared exactly. An unknown
+ * name is an error that lists the known ones, because a scrape configuration with a typing mistake
+ * would otherwise collect nothing for years. collect[] of a collector that is off is an error too,
+ * as in node_exporter; exclude[] of such a collector changes nothing.
  *
  * Two collectors may add to the same family (`file` and `file_other` both count operations). The
- * family is part of the scrape if one of those collectors is. Therefore the families of all
- * collectors are entered into a map with the answer. A family that is not in the map belongs to no
+ * family is part of the scrape if one of those collectors is. Therefore a map has the families of
+ * all collectors, with the answer for each. A family that is not in the map belongs to no
  * collector, and its name decides whether it is one of `exporter` or one of `health`.
  */
 #include "exporter/http/collect.h"
 
 #include <string.h>
 
-/* The names for families that no collector adds to. */
+/* The two names for families to which no collector adds. */
 #define EXPORTER_NAME "exporter"
 #define HEALTH_NAME   "health"
 
-/* More names than there are collectors can only be a mistake. */
+/* More names in a query than there are collectors are a mistake. */
 enum { NAMES_MAX = 256 };
 
-/* The names that a query gives. */
+/* The names in a query. */
 struct names {
-	bool collect, exclude; /* it has such parameters */
-	struct etw_text texts; /* each with a NUL behind it */
+	bool collect, exclude; /* the query has such parameters */
+	struct etw_text texts; /* the names, each followed by a NUL */
 	size_t starts[NAMES_MAX];
 	bool known[NAMES_MAX];
-	bool off[NAMES_MAX]; /* a collector that is off, or left out by a flag */
+	bool off[NAMES_MAX]; /* this collector is off, or a flag leaves it out */
 	size_t count;
 };
 
@@ -42,8 +42,8 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Appends a part of a query without its percent codes, with blanks for plus signs and a NUL at the
- * end. False: a percent code is not whole, or hides a NUL. */
+/* Appends a part of a query, with percent codes decoded, plus signs as blanks, and a NUL at the
+ * end. Returns false if a percent code is incomplete or means a NUL. */
 static bool add_decoded(struct etw_text *out, const char *from, const char *end)
 {
 	while (from < end) {
@@ -67,7 +67,7 @@ static bool add_decoded(struct etw_text *out, const char *from, const char *end)
 	return true;
 }
 
-/* Reads one parameter, "key=value". Returns an HTTP status. */
+/* Parses one parameter, "key=value". Returns an HTTP status. */
 static int read_parameter(struct names *names, const char *start, const char *end,
 			  struct etw_text *why)
 {
@@ -117,7 +117,7 @@ static int read_query(struct names *names, const char *query, struct etw_text *w
 
 /* ---- the collectors ---- */
 
-/* Whether the query has this name. */
+/* Returns whether the query has this name, and notes whether its collector is on. */
 static bool names_have(struct names *names, const char *name, bool on)
 {
 	bool found = false;
@@ -132,7 +132,7 @@ static bool names_have(struct names *names, const char *name, bool on)
 	return found;
 }
 
-/* A visit to all collectors. */
+/* The state of the visit to all collectors. */
 struct choosing {
 	struct names *names;
 	struct map *families;
@@ -162,7 +162,8 @@ static void add_name(void *visitor, const char *collector, bool on, const struct
 	}
 }
 
-/* "Unknown collector 'fiel'. Valid are: disk, file, exporter, health." */
+/* Adds "Unknown collector 'fiel'. Valid are: disk, file, exporter, health." or that the collector
+ * is off. */
 static void explain(const char *name, bool off, const struct http_options *options,
 		    struct etw_text *why)
 {

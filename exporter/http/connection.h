@@ -17,66 +17,69 @@
 #include "exporter/http/tls.h"
 
 enum connection_state {
-	CONNECTION_HANDSHAKE, /* of TLS; from here on the reception waits for the client */
-	CONNECTION_READING,   /* a request head */
-	CONNECTION_DRAINING, /* answered; until the client has read the answer and closes as well */
-	CONNECTION_WHOLE,    /* a request, which waits for a worker, or has one */
+	CONNECTION_HANDSHAKE, /* the reception waits for the TLS handshake */
+	CONNECTION_READING,   /* the reception waits for a request head */
+	CONNECTION_DRAINING,  /* answered; the reception waits until the client closes */
+	CONNECTION_WHOLE,     /* a whole request, which waits for a worker or has one */
 };
 
 /* Why connections end: the label "reason". */
 enum close_reason {
-	CLOSED_DONE,        /* all that was asked for was answered */
-	CLOSED_CLIENT,      /* the client left early, or broke off */
-	CLOSED_IDLE,        /* kept for further requests, of which none came */
-	CLOSED_TIMEOUT,     /* no whole request head in time */
-	CLOSED_BAD_REQUEST, /* a request head that is refused */
-	CLOSED_EVICTED,     /* idle, to make room for another connection */
-	CLOSED_FULL,        /* no room, and none could be made */
-	CLOSED_NOT_ALLOWED, /* an address outside --web.allow */
+	CLOSED_DONE,        /* every request was answered */
+	CLOSED_CLIENT,      /* the client closed early or reset the connection */
+	CLOSED_IDLE,        /* it was kept for further requests, but none came */
+	CLOSED_TIMEOUT,     /* no whole request head came in time */
+	CLOSED_BAD_REQUEST, /* the request head was refused */
+	CLOSED_EVICTED,     /* it was idle and made room for another one */
+	CLOSED_FULL,        /* there was no room, and none could be made */
+	CLOSED_NOT_ALLOWED, /* the address is outside --web.allow */
 	CLOSED_SLOW,        /* the client took the answer too slowly */
-	CLOSED_BUSY,        /* the request waited too long for a worker: answered with 503 */
+	CLOSED_BUSY,        /* the request waited too long for a worker and got 503 */
 	CLOSE_REASONS,
 };
 
 struct connection {
 	socket_handle socket;
-	struct tls_connection *tls; /* owned; NULL: plain, or not begun */
+	struct tls_connection *tls; /* owned; NULL: plain, or the handshake has not begun */
 	struct client_address address;
 	char client[CLIENT_ADDRESS_TEXT_SIZE];
 	enum connection_state state;
 	bool wants_writing;   /* TLS waits until it can write, even in order to read */
-	uint64_t since_ns;    /* idle since, or queued since, or being answered since */
-	uint64_t deadline_ns; /* of the state */
-	uint64_t active_ns;   /* when the reception last had something from it, or answered */
-	bool in_slices;       /* of wait_set.c */
-	size_t index;         /* in the list of the reception */
-	struct connection *next, *previous; /* in a list of dispatch.c */
-	uint64_t turn;                      /* in its queues */
+	uint64_t since_ns;    /* when the connection became idle, queued or answered */
+	uint64_t deadline_ns; /* when the present state ends */
+	uint64_t active_ns;   /* when the reception last received from it or answered */
+	bool in_slices;       /* used by wait_set.c */
+	size_t index;         /* index in the list of the reception */
+	struct connection *next, *previous; /* neighbours in a list of dispatch.c */
+	uint64_t turn;                      /* its place in the queues of dispatch.c */
 
-	char *bytes; /* owned; what has arrived and is not answered */
+	char *bytes; /* owned; bytes that have arrived and are not answered yet */
 	size_t size, capacity, seen;
 	struct request_head head; /* whole in CONNECTION_WHOLE */
-	size_t read;              /* of the head, by civetweb */
+	size_t read;              /* bytes of the head that civetweb has read */
 	unsigned requests;
 	enum close_reason reason;
-	bool is_large; /* the page is one that may be large */
+	bool is_large; /* the requested page may be large */
 	bool keep;     /* the answer leaves the connection open */
 	bool answered; /* completely */
 	bool failed;   /* a part of the answer could not be sent */
 
-	/* Written by the worker, read by the reception, and the other way round. */
-	atomic_bool waits; /* for the client to take bytes */
-	atomic_bool cut;   /* to be given up by the worker, because other requests wait */
-	_Atomic uint64_t bytes_per_s;               /* sent lately; UINT64_MAX: not measured yet */
-	uint64_t measured_bytes, measured_since_ns; /* of the worker */
+	/* Atomic, because the worker writes and the reception reads them, or the reverse. */
+	atomic_bool waits; /* the worker waits for the client to take bytes */
+	atomic_bool cut;   /* the worker must give up the answer, because other requests wait */
+	_Atomic uint64_t bytes_per_s; /* rate at which the client takes bytes; UINT64_MAX: not
+					 measured yet */
+	uint64_t measured_bytes, measured_since_ns; /* used by the worker alone */
 };
 
-/* A connection that was accepted, with its address; NULL without memory. */
+/* Makes the struct of an accepted connection. Returns NULL without memory; the caller then closes
+ * the socket. */
 struct connection *connection_new(socket_handle socket, const struct client_address *address);
-/* Closes. reset: what the client has not taken of the answer is dropped. */
+/* Closes the socket and frees. reset: the part of the answer that the client has not taken is
+ * dropped. */
 void connection_free(struct connection *connection, bool reset);
 
-/* As tls_read() and tls_write(), with TLS or without. */
+/* Read and write as tls_read() and tls_write() do, with TLS or without. */
 enum tls_result connection_read(struct connection *connection, char *bytes, size_t capacity,
 				size_t *size);
 enum tls_result connection_write(struct connection *connection, const char *bytes, size_t count,

@@ -42,7 +42,7 @@ bool connection_is_idle(const struct connection *connection)
 	return connection->state != CONNECTION_WHOLE;
 }
 
-/* What goes first has the lowest rank. */
+/* Returns the rank by which connections are evicted; the lowest rank goes first. */
 static int rank_of(const struct connection *connection)
 {
 	return connection->state == CONNECTION_DRAINING ? 0 : connection->requests == 0 ? 1 : 2;

@@ -74,7 +74,8 @@ void crypto_wipe(void *bytes, size_t size)
 	OPENSSL_cleanse(bytes, size);
 }
 
-/* EVP_DecodeBlock() also takes blanks around the text, and padding inside. */
+/* Returns whether the text is strict base64. EVP_DecodeBlock() alone would accept blanks around the
+ * text and padding inside it. */
 static bool is_base64(const char *text, size_t size, size_t *padding)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

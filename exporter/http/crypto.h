@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What authentication needs of OpenSSL, and its memory. Any thread. */
+/* The functions of OpenSSL that authentication needs, and a check for lack of memory. Any thread
+ * may call them. */
 #ifndef EXPORTER_HTTP_CRYPTO_H
 #define EXPORTER_HTTP_CRYPTO_H
 
@@ -9,21 +10,22 @@
 
 enum { DIGEST_SIZE = 32 };
 
-/* From now on what OpenSSL finds no memory for is noted, there and in base/memory.h. Call it once,
- * before anything else of OpenSSL. */
+/* Notes from now on each allocation of OpenSSL that fails, for crypto_lacked_memory() and in
+ * base/memory.h. Call it once, before any other function of OpenSSL. */
 void crypto_note_losses(void);
-/* Whether OpenSSL has found no memory in this thread since the last call. What it says of it itself
- * may be anything: that a key does not belong to its certificate, for example. */
+/* Returns whether an allocation of OpenSSL has failed in this thread since the last call. OpenSSL
+ * itself may report such a failure as another error, for example that a key does not belong to its
+ * certificate. */
 bool crypto_lacked_memory(void);
 
-/* HMAC with SHA-256 (RFC 2104). Returns false without memory. */
+/* Computes an HMAC with SHA-256 (RFC 2104). Returns false without memory. */
 bool crypto_digest(const uint8_t key[DIGEST_SIZE], const char *bytes, size_t size,
 		   uint8_t digest[DIGEST_SIZE]);
 
-/* Takes the same time wherever they differ. */
+/* Compares in a time that does not depend on where they differ. */
 bool crypto_equal(const void *a, const void *b, size_t size);
 
-/* Overwrites; the compiler does not leave it out. */
+/* Overwrites the bytes; the compiler cannot remove the call. */
 void crypto_wipe(void *bytes, size_t size);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which request is answered next, and which answer is given up.
+ * Chooses which request is answered next, and which answer is given up.
  *
  * A worker is a thread that renders a page and writes it into the socket. It waits only when the
  * client takes the page more slowly than it is rendered, so a small page, which fits into the
@@ -8,28 +8,29 @@
  * slowly hold their workers as long as they like. Therefore KEPT_FOR_SMALL workers never take large
  * pages, and a setting may bound the number of large pages further.
  *
- * When so many are being answered and a further request for a large page waits, the slowest client
- * is cut off: of the clients that are waited for and took less than SLOW_BYTES_PER_S in the last
- * MEASURE_NS, one of the address that holds the most workers, and of these the slowest. What a
- * client took on average would not do, because the first MB of a page only fill sockets. No more
- * are cut off than requests wait, and one each RELIEF_NS, so that an attack cannot make us render
- * pages all the time only to throw them away. What waits for longer than QUEUE_NS is taken back and
- * answered with 503.
+ * When that number of large pages is being answered and a further request for one waits, the
+ * slowest client is cut off. Candidates are clients for which a worker waits and which took less
+ * than SLOW_BYTES_PER_S in the last MEASURE_NS. Among them the clients of the address that holds
+ * the most workers come first, and of these the slowest. An average over the whole answer would not
+ * serve, because the first MB of a page only fill sockets. The number of clients cut off never
+ * exceeds the number of waiting requests, and there is at most one each RELIEF_NS, so that an
+ * attack cannot make the server render pages only to throw them away. A request that waits longer
+ * than QUEUE_NS is taken back and answered with 503.
  *
- * Clients take turns by address: a request stands one turn behind the last one of its address that
- * waits or is being answered. Of the same turn small pages come first, then the older request. So
- * a client that sends hundreds of requests at once, for small pages or large ones, or comes again
- * after it was cut off, does not keep others waiting. (This is start-time fair queueing in which
- * each request costs the same.)
+ * Clients take turns by address: a request gets the turn after the last request of its address that
+ * waits or is being answered. Within a turn small pages come first, then the older request.
+ * Therefore a client that sends hundreds of requests at once, for small pages or large ones, or
+ * comes again after it was cut off, does not keep others waiting. (This is start-time fair queueing
+ * in which each request costs the same.)
  *
- * A request is given to the worker that became idle last, so that no more of them are ever used
- * than there were requests at once. Each that is used keeps memory: the stack that it has touched,
- * and what it has freed, which the C library keeps for the next allocations of the same thread. If
- * they took turns, memory would grow for hours, until each of them has done everything once.
+ * A request is given to the worker that became idle last, so that no more workers are ever used
+ * than there were requests at once. Each used worker keeps memory: the stack that it has touched,
+ * and freed memory that the C library keeps for the next allocations of the same thread. If workers
+ * took turns, memory would grow for hours, until each of them has done everything once.
  *
- * Independent of other requests an answer has PAGE_NS in all, and ends when its client has taken
- * nothing for STALL_NS, in which the worker has looked STALL_LOOKS times: on a busy machine it is
- * the worker that may be late, or both.
+ * Whether or not other requests wait, an answer may take PAGE_NS, and it ends when its client has
+ * taken nothing for STALL_NS. The worker must also have looked STALL_LOOKS times in that time,
+ * because on a busy machine the worker itself may be late.
  */
 #include "exporter/http/dispatch.h"
 
@@ -46,8 +47,8 @@ static const uint64_t RELIEF_NS = 10 * MS, MEASURE_NS = 250 * MS;
 enum {
 	KEPT_FOR_SMALL = 8,
 	SLOW_BYTES_PER_S = 1000000,
-	/* How often a worker that waits looks at its deadlines. One whose client is cut off is
-	   woken. */
+	/* Interval at which a waiting worker checks its deadlines. A worker whose client is cut off
+	 * is woken earlier. */
 	LOOK_MS = 250,
 	STALL_LOOKS = 20,
 };
@@ -56,7 +57,7 @@ struct list {
 	struct connection *first, *last;
 };
 
-/* Of a worker that waits in dispatch_next(), which owns it. */
+/* Represents a worker that waits in dispatch_next(); it is on that worker's stack. */
 struct idle_worker {
 	struct os_condition condition; /* woken */
 	bool woken;
@@ -69,19 +70,19 @@ struct dispatch {
 	size_t workers;
 	size_t most_large;
 
-	/* Under the mutex. */
+	/* Guarded by the mutex. */
 	struct idle_worker *idle; /* the one that became idle last comes first */
-	struct list small, large; /* queued, by their turns */
-	uint64_t turn;            /* of what was taken last; no later request has an earlier one */
+	struct list small, large; /* waiting requests in order of their turns */
+	uint64_t turn; /* turn of the last request taken; later requests get no earlier one */
 	struct list answering;
 	size_t answering_count, answering_large;
 	struct connection *returned;
 
-	uint64_t relieved_ns; /* of the reception's thread */
+	uint64_t relieved_ns; /* when the last client was cut off; used by the reception's thread */
 	atomic_bool stopping;
 };
 
-/* before: the one in front of it; NULL: it comes first. */
+/* Inserts a connection after `before`; NULL: at the front. */
 static void list_insert(struct list *list, struct connection *before, struct connection *connection)
 {
 	struct connection *behind = before ? before->next : list->first;
@@ -145,7 +146,7 @@ void dispatch_free(struct dispatch *dispatch)
 
 /* ---- the queue ---- */
 
-/* Under the mutex. */
+/* The caller holds the mutex. */
 static void wake_worker(struct dispatch *dispatch)
 {
 	struct idle_worker *worker = dispatch->idle;
@@ -157,7 +158,7 @@ static void wake_worker(struct dispatch *dispatch)
 	}
 }
 
-/* Under the mutex, until there is a request, or the stop. */
+/* Waits until there is a request or the server stops. The caller holds the mutex. */
 static void wait_for_request(struct dispatch *dispatch)
 {
 	struct idle_worker worker = { .next = dispatch->idle };
@@ -170,7 +171,8 @@ static void wait_for_request(struct dispatch *dispatch)
 	os_condition_done(&worker.condition);
 }
 
-/* The turn behind the last request of the same address in a list, or `turn` if that is later. */
+/* Returns the turn after the last request of the same address in a list, or `turn` if that is
+ * later. */
 static uint64_t turn_behind(const struct list *list, const struct client_address *address,
 			    uint64_t turn)
 {
@@ -182,7 +184,7 @@ static uint64_t turn_behind(const struct list *list, const struct client_address
 	return c && c->turn >= turn ? c->turn + 1 : turn;
 }
 
-/* Under the mutex. */
+/* The caller holds the mutex. */
 static void enqueue(struct dispatch *dispatch, struct connection *connection)
 {
 	struct list *list = connection->is_large ? &dispatch->large : &dispatch->small;
@@ -214,7 +216,8 @@ static bool large_may_begin(const struct dispatch *dispatch)
 	return dispatch->answering_large < dispatch->most_large;
 }
 
-/* Under the mutex. Returns what a free worker is to answer; NULL: nothing. */
+/* Returns the connection that a free worker must answer next, or NULL. The caller holds the
+ * mutex. */
 static struct connection *take(struct dispatch *dispatch)
 {
 	struct connection *connection = dispatch->small.first, *large = dispatch->large.first;
@@ -224,7 +227,8 @@ static struct connection *take(struct dispatch *dispatch)
 	}
 	if (connection) {
 		list_remove(connection->is_large ? &dispatch->large : &dispatch->small, connection);
-		/* A large one may have been passed over. */
+		/* The turn is not set back: a large page may have waited while later turns were
+		 * taken. */
 		if (dispatch->turn < connection->turn) {
 			dispatch->turn = connection->turn;
 		}
@@ -266,7 +270,8 @@ size_t dispatch_idle(struct dispatch *dispatch)
 	return count;
 }
 
-/* The caller is a worker, and takes what waits for one with its next call of dispatch_next(). */
+/* No worker is woken: the caller is a worker, and its next call of dispatch_next() takes a waiting
+ * request. */
 void dispatch_give_back(struct dispatch *dispatch, struct connection *connection)
 {
 	os_mutex_lock(&dispatch->mutex);
@@ -274,7 +279,8 @@ void dispatch_give_back(struct dispatch *dispatch, struct connection *connection
 	dispatch->answering_count--;
 	dispatch->answering_large -= connection->is_large;
 	if (atomic_load_explicit(&connection->cut, memory_order_relaxed)) {
-		connection->keep = false; /* our side has ended, perhaps behind a whole answer */
+		connection->keep = false; /* socket_end_writing() has closed our side, perhaps after
+					     a whole answer */
 	}
 	connection->next = dispatch->returned;
 	dispatch->returned = connection;
@@ -337,7 +343,8 @@ static size_t workers_of(const struct dispatch *dispatch, const struct client_ad
 	return count;
 }
 
-/* Under the mutex. Whether as many are cut off already as requests wait. */
+/* Returns whether as many clients are cut off already as requests wait. The caller holds the
+ * mutex. */
 static bool enough_are_cut(const struct dispatch *dispatch, const struct list *waiting)
 {
 	size_t missing = 0;
@@ -352,7 +359,7 @@ static bool enough_are_cut(const struct dispatch *dispatch, const struct list *w
 	return missing == 0;
 }
 
-/* Under the mutex. */
+/* The caller holds the mutex. */
 static void cut_slowest(struct dispatch *dispatch, bool large, uint64_t now_ns)
 {
 	struct connection *slowest = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole requests on their way to the workers and back: which is answered next, and which answer is
- * given up when workers are short.
+ * Hands whole requests from the reception to the workers and back. Chooses which request is
+ * answered next, and which answer is given up when there are too few workers.
  */
 #ifndef EXPORTER_HTTP_DISPATCH_H
 #define EXPORTER_HTTP_DISPATCH_H
@@ -16,9 +16,9 @@
 
 struct dispatch; /* opaque */
 
-/* workers: more than the few that are kept for small pages. most_large: large pages that are
- * answered at the same time; 0: as many as workers allow. The waker (borrowed) is woken when a
- * connection comes back. */
+/* workers: their number; it must exceed the few that are kept for small pages. most_large: how many
+ * large pages are answered at the same time; 0: as many as there are workers for them. The waker
+ * (borrowed) is woken when a connection comes back. */
 struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *waker,
 			      struct etw_error *err);
 void dispatch_free(struct dispatch *dispatch); /* NULL is fine */
@@ -27,25 +27,25 @@ void dispatch_free(struct dispatch *dispatch); /* NULL is fine */
 
 /* Hands over a connection whose request head is whole. */
 void dispatch_add(struct dispatch *dispatch, struct connection *connection);
-/* The connections that have come back: a list by `next`. */
+/* Takes the connections that workers have returned, as a list linked by `next`. */
 struct connection *dispatch_returned(struct dispatch *dispatch);
-/* Those whose requests have waited for a worker for too long, which are taken back: a list by
+/* Takes back the connections whose requests have waited too long for a worker, as a list linked by
  * `next`. */
 struct connection *dispatch_overdue(struct dispatch *dispatch, uint64_t now_ns);
-/* If requests wait and no worker may take them, cuts off the slowest client. Returns whether
- * requests wait so, and this is to be called again soon. */
+/* If requests wait and no worker may take them, cuts off the slowest client. Returns whether such
+ * requests wait; then call it again soon. */
 bool dispatch_relieve(struct dispatch *dispatch, uint64_t now_ns);
 
 /* ---- any thread ---- */
 
 void dispatch_stop(struct dispatch *dispatch);
-/* Waits for a request; NULL after a stop. */
+/* Waits for a request and returns its connection. Returns NULL after dispatch_stop(). */
 struct connection *dispatch_next(struct dispatch *dispatch);
-/* How many workers wait so. */
+/* Returns how many workers wait in dispatch_next(). */
 size_t dispatch_idle(struct dispatch *dispatch);
 void dispatch_give_back(struct dispatch *dispatch, struct connection *connection);
-/* Sends a part of the answer, by the worker that has the connection. False: the client did not take
- * it, or must not have more. */
+/* Sends a part of the answer; the worker that has the connection calls it. Returns false if the
+ * client did not take the part, or if the answer has been cut off. */
 bool dispatch_send(struct dispatch *dispatch, struct connection *connection, const char *bytes,
 		   size_t size);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gzip and zstd, as streams.
+ * Compresses with gzip and zstd as streams.
  *
- * Both libraries take input and give output in portions of their own: encode() goes on until all
- * input is taken, or, at the end, until all output is given. What is given waits in a buffer of the
- * size of the exposition's chunks, so that few writes go to the client.
+ * Both libraries take input and give output in portions of their own choice. encode() continues
+ * until all input is taken or, at the end of the page, until all output is given. Output is
+ * collected in a buffer as large as the exposition's chunks, so that few writes go to the client.
  *
  * The levels were measured on a page of 300,000 series (28.6 MB). zlib's level 2 is as fast as 1
  * (365 MB/s; 3.0 instead of 3.2 MB), 3 takes a quarter longer for 2.8 MB. zstd is twice as fast at
@@ -35,7 +35,7 @@ struct encoder {
 	z_stream gzip;
 	bool gzip_open;
 	ZSTD_CCtx *zstd; /* owned */
-	size_t waiting;  /* bytes in output */
+	size_t waiting;  /* bytes in output that are not sent yet */
 	bool failed;
 	char output[OUTPUT_SIZE];
 };
@@ -96,17 +96,17 @@ struct encoder *encoder_new(enum content_encoding encoding, exposition_sink *sin
 	return encoder;
 }
 
-/* Takes input and gives output once, at least a byte of either. Sets *ended after the last byte of
- * output. False if the library fails. */
+/* Calls the library once, which takes or gives at least one byte. Sets *ended after the last byte
+ * of output. Returns false if the library fails. */
 static bool step_gzip(struct encoder *encoder, const char **at, size_t *left, bool last,
 		      bool *ended)
 {
-	/* The library takes 32 bits at a time. */
+	/* The library counts bytes in 32 bits. */
 	uInt taken = *left < UINT32_MAX / 2 ? (uInt)*left : UINT32_MAX / 2;
 	size_t room = OUTPUT_SIZE - encoder->waiting;
 	int result;
 
-	/* The input is not written to; the interface is older than const. */
+	/* zlib does not write to the input; its interface is older than const. */
 	memcpy(&encoder->gzip.next_in, at, sizeof *at);
 	encoder->gzip.avail_in = taken;
 	encoder->gzip.next_out = (Bytef *)encoder->output + encoder->waiting;

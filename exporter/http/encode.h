@@ -4,7 +4,8 @@
  * and libzstd.
  *
  * An encoder takes a page in chunks, as the exposition writes them, and passes compressed chunks on
- * to another sink. Neither page is in memory as a whole. One thread at a time.
+ * to another sink. Neither the plain nor the compressed page is in memory as a whole. One thread at
+ * a time uses an encoder.
  */
 #ifndef EXPORTER_HTTP_ENCODE_H
 #define EXPORTER_HTTP_ENCODE_H
@@ -14,17 +15,19 @@
 
 struct encoder; /* opaque */
 
-/* The name of an encoding for Content-Encoding; NULL: identity, which has none. */
+/* Returns the value of Content-Encoding for an encoding; NULL for identity, which needs no
+ * header. */
 const char *encoding_name(enum content_encoding encoding);
 
-/* For gzip and zstd. The encoder calls the sink with 1 to 64 KiB. NULL without memory. */
+/* Makes an encoder for gzip or zstd. The encoder calls the sink with chunks of 1 byte to 64 KiB.
+ * Returns NULL without memory. */
 struct encoder *encoder_new(enum content_encoding encoding, exposition_sink *sink, void *context);
 
-/* An exposition_sink for the plain page; the context is the encoder. False once the sink has
- * refused a chunk, or without memory. */
+/* Takes a chunk of the plain page; it is an exposition_sink whose context is the encoder. Returns
+ * false once the encoder's own sink has refused a chunk, or without memory. */
 bool encoder_add(void *encoder, const char *bytes, size_t size);
 
-/* Passes on what is left. False as encoder_add(). */
+/* Passes on the remaining bytes. Returns false as encoder_add() does. */
 bool encoder_end(struct encoder *encoder);
 
 /* NULL is fine. */

@@ -20,12 +20,12 @@ enum { WAIT_S = 10, CHUNK = 16384, PASSWORD_MOST = 1024 };
 
 struct fetch {
 	const char *url; /* borrowed, for errors */
-	char *host;      /* these are owned */
+	char *host;      /* this and the following texts are owned */
 	char *port, *path;
-	char *address;                  /* the host, an IPv6 address in brackets */
+	char *address;                  /* the host; an IPv6 address is in brackets */
 	STACK_OF(CONF_VALUE) * headers; /* owned; NULL: none */
 	SSL_CTX *context;               /* owned; NULL: no TLS */
-	size_t may_read;                /* so many bytes from the connection */
+	size_t may_read;                /* bytes that may still be read from the connection */
 };
 
 bool fetch_is_url(const char *word)
@@ -34,7 +34,7 @@ bool fetch_is_url(const char *word)
 	       text_starts_nocase(word, strlen(word), "https://", 8);
 }
 
-/* The reason that OpenSSL has, in its words. Returns false. */
+/* Sets an error with the reason that OpenSSL reports. Returns false. */
 static bool set_error(struct etw_error *err, const char *url)
 {
 	char reason[256] = "no answer";
@@ -56,7 +56,8 @@ static bool set_error(struct etw_error *err, const char *url)
 	return false;
 }
 
-/* The first line of a file; the password is not kept elsewhere. */
+/* Reads the password from the first line of the file into the Authorization header; no other copy
+ * is kept. */
 static bool add_credentials(struct fetch *fetch, const struct fetch_options *options,
 			    struct etw_error *err)
 {
@@ -109,7 +110,7 @@ static bool trust(struct fetch *fetch, const char *path, struct etw_error *err)
 	return true;
 }
 
-/* Without a path, also before a query, the page is that of the metrics. */
+/* Adds the path /metrics to a URL that has none, whether or not it has a query. */
 static bool complete_path(struct fetch *fetch)
 {
 	struct etw_text path = { 0 };
@@ -126,7 +127,8 @@ static bool complete_path(struct fetch *fetch)
 	return good;
 }
 
-/* An address of IPv6 is in brackets in a URL and for connections, not for certificates. */
+/* Splits the URL. An IPv6 address is in brackets in a URL and for connections, but not in
+ * certificates. */
 static bool read_url(struct fetch *fetch, bool *is_https, struct etw_error *err)
 {
 	struct etw_text address = { 0 };
@@ -162,7 +164,7 @@ struct fetch *fetch_open(const struct fetch_options *options, struct etw_error *
 	}
 	fetch->url = options->url;
 	good = read_url(fetch, &is_https, err);
-	/* Only the format of OpenMetrics says where a page ends. */
+	/* Only the OpenMetrics format marks the end of a page. */
 	if (good && X509V3_add_value("Accept", "application/openmetrics-text; version=1.0.0",
 				     &fetch->headers) != 1) {
 		good = error_no_memory(err, "a request");
@@ -192,13 +194,14 @@ void fetch_close(struct fetch *fetch)
 
 /* ---- a connection ---- */
 
-/* TLS in front of a connection, whose certificate must be that of the host. Takes the connection;
- * NULL: it is freed. */
+/* Puts TLS on a connection; the server's certificate must be that of the host. Takes ownership of
+ * the connection; on failure frees it and returns NULL. */
 static BIO *add_tls(struct fetch *fetch, BIO *connection)
 {
 	SSL *ssl = SSL_new(fetch->context);
 	BIO *layer = ssl ? BIO_new(BIO_f_ssl()) : NULL;
-	/* An address is compared with the addresses of the certificate, a name with its names. */
+	/* A host that is an address is compared with the addresses in the certificate, a name with
+	 * its names. */
 	bool named = layer &&
 		     (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), fetch->host) == 1 ||
 		      (SSL_set_tlsext_host_name(ssl, fetch->host) == 1 &&
@@ -210,13 +213,14 @@ static BIO *add_tls(struct fetch *fetch, BIO *connection)
 		BIO_free_all(connection);
 		return NULL;
 	}
-	ERR_clear_error(); /* of a name that is no address */
+	ERR_clear_error(); /* left by a host that is not an address */
 	SSL_set_connect_state(ssl);
 	BIO_set_ssl(layer, ssl, BIO_CLOSE);
 	return BIO_push(layer, connection);
 }
 
-/* NULL: the reason is in OpenSSL's queue. It is never blocking: each wait ends at `until`. */
+/* Connects to the host. Returns NULL on failure, with the reason in OpenSSL's queue. The socket
+ * does not block, so each wait ends at `until`. */
 static BIO *connect_to(struct fetch *fetch, time_t until)
 {
 	BIO *connection = BIO_new(BIO_s_connect());
@@ -237,9 +241,10 @@ static BIO *connect_to(struct fetch *fetch, time_t until)
 }
 
 /*
- * OpenSSL reads lines of a head in one call for as long as there are any, and looks at the time
- * only when it has to wait. It calls this before and after each read from the connection; what is
- * returned before a read is its result.
+ * Bounds the bytes of a head. OpenSSL reads the lines of a head in one call as long as more arrive,
+ * and checks the time only when it must wait, so an endless head would never end. OpenSSL calls
+ * this function before and after each read from the connection; returning 0 before a read makes it
+ * fail.
  */
 static long bound_reads(BIO *connection, int operation, const char *bytes, size_t size, int command,
 			long argument, int result, size_t *processed)
@@ -264,7 +269,7 @@ static long bound_reads(BIO *connection, int operation, const char *bytes, size_
 
 static const char elsewhere[] = "that of the metrics is another one, /metrics by default";
 
-/* The rest of an answer, to its end. */
+/* Reads the rest of an answer to its end. */
 static bool read_rest(BIO *answer, struct etw_text *page, const char *url, struct etw_error *err)
 {
 	time_t until = time(NULL) + WAIT_S;
@@ -297,10 +302,10 @@ static bool read_rest(BIO *answer, struct etw_text *page, const char *url, struc
 	return true;
 }
 
-/* Over a connection that is there. */
+/* Requests the page over a connection and reads it. */
 static bool ask(struct fetch *fetch, BIO *connection, struct etw_text *page, struct etw_error *err)
 {
-	/* TLS is the connection's own matter. */
+	/* The connection has its own TLS layer, so OSSL_HTTP_open() gets no TLS arguments. */
 	OSSL_HTTP_REQ_CTX *request = OSSL_HTTP_open(fetch->host, fetch->port, NULL, NULL, 0,
 						    connection, NULL, NULL, NULL, 0, WAIT_S);
 	BIO *answer = NULL;

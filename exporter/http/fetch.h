@@ -14,12 +14,13 @@
 struct fetch; /* opaque */
 
 struct fetch_options {
-	/* "http://host:9189/metrics" or https; without a path that of the metrics. Borrowed until
+	/* "http://host:9189/metrics" or https; without a path /metrics is read. Borrowed until
 	 * fetch_close(). */
 	const char *url;
-	/* May be NULL, and are read by fetch_open() alone: the user of basic authentication, the
-	 * file that has the password in its first line, and one with the certificates of the
-	 * authorities that are trusted (PEM) in place of those of the system. */
+	/* Each may be NULL; only fetch_open() reads them. user: for basic authentication.
+	 * password_path: a file with the password in its first line. authorities_path: a file with
+	 * the certificates (PEM) of the authorities that are trusted in place of those of the
+	 * system. */
 	const char *user, *password_path, *authorities_path;
 };
 
@@ -29,8 +30,9 @@ struct fetch *fetch_open(const struct fetch_options *options, struct etw_error *
 void fetch_close(struct fetch *fetch);
 
 /*
- * Adds the page, in the text format of OpenMetrics, to an empty text. Waits some seconds at most,
- * and takes 256 MiB at most. False with an error that names the URL. One thread at a time.
+ * Adds the page, in the text format of OpenMetrics, to an empty text. Waits some seconds at most
+ * and accepts 256 MiB at most. On failure the error names the URL. One thread at a time may use a
+ * struct fetch.
  */
 bool fetch_page(struct fetch *fetch, struct etw_text *page, struct etw_error *err);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The landing page: page/landing.html with its fields filled in.
+ * Makes the landing page: page/landing.html with its fields filled in.
  *
  * A field is a name in double braces, and a row of the table below adds its text. What the program
  * says about itself (its sources, losses and collectors) comes from callbacks of the options. All
  * of this works without JavaScript; page/script.js adds the chart, with the help of page/chart.js,
- * which the report of a recording has too, and feeds it from the metrics
- * page. The page loads nothing from elsewhere and has no script or style of its own, so its Content
- * Security Policy can be strict: a name of a process or file that gets into the page as markup by
- * some mistake could still not run, load or send anything.
+ * which the report of a recording has too, and gets its values from the metrics page. The page
+ * loads nothing from elsewhere and has no script or style of its own, so its Content Security
+ * Policy can be strict: a name of a process or file that gets into the page as markup by some
+ * mistake could still not run, load or send anything.
  */
 #include "exporter/http/landing_page.h"
 
@@ -140,7 +140,7 @@ static const char *add_field(struct etw_text *page, const struct http_server *se
 
 /* ---- answers ---- */
 
-/* The text of a file of page/, by its name without extension. */
+/* Returns the text of a file of page/ by its name without extension. */
 static const char *file_text(const char *name)
 {
 	size_t i = 0;
@@ -180,7 +180,8 @@ int landing_page_answer(struct http_server *server, const struct http_request *r
 
 static int answer_text(const struct http_request *request, const char *text, const char *type)
 {
-	/* Another version of the program may have another file at this address. */
+	/* Browsers must ask again, because another version of the program may have another file at
+	 * this address. */
 	answer(request, 200, type, "Cache-Control: no-cache\r\n", text);
 	return 200;
 }
@@ -196,7 +197,8 @@ int landing_page_style(struct http_server *server, const struct http_request *re
 	return answer_file(request, "style", "text/css; charset=utf-8");
 }
 
-/* One script: what it shares with the report of a recording, then its own. */
+/* Answers with one script: first the part shared with the report of a recording, then the page's
+ * own. */
 int landing_page_script(struct http_server *server, const struct http_request *request)
 {
 	struct etw_text script = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The landing page, and the files that it loads. They are in http/page/ and built into the program.
+ * Answers with the landing page and the files that it loads. They come from http/page/ and are
+ * built into the program.
  */
 #ifndef EXPORTER_HTTP_LANDING_PAGE_H
 #define EXPORTER_HTTP_LANDING_PAGE_H
@@ -8,7 +9,7 @@
 struct http_server;
 struct http_request;
 
-/* Each answers a GET or HEAD and returns the status. */
+/* Each function answers a GET or HEAD and returns the status. */
 int landing_page_answer(struct http_server *server, const struct http_request *request);
 int landing_page_style(struct http_server *server, const struct http_request *request);
 int landing_page_script(struct http_server *server, const struct http_request *request);

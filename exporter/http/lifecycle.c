@@ -13,9 +13,9 @@ static int answer_sentence(const struct http_request *request, int status, const
 }
 
 /*
- * Whether the request comes from a page of another site. A browser says with each POST in `Origin`
- * which site a page belongs to, "null" if it does not want to. Ours have the host and port of
- * `Host`, or behind a reverse proxy those of the external URL. curl and scripts send no Origin.
+ * Returns whether the request comes from a page of another site. With each POST a browser sends in
+ * `Origin` the site of the page, or "null" if it hides the site. Our pages have the host and port
+ * of `Host`, or those of the external URL behind a reverse proxy. curl and scripts send no Origin.
  */
 static bool is_of_another_site(const struct http_server *server, const struct http_request *request)
 {
@@ -36,7 +36,7 @@ static bool is_of_another_site(const struct http_server *server, const struct ht
 	       !text_equal_nocase(origin_host + 3, strlen(origin_host + 3), host, strlen(host));
 }
 
-/* Returns 200 if the request may go on, or the status that it was answered with. */
+/* Returns 200 if the request is allowed; otherwise answers it and returns the status. */
 static int admit(const struct http_server *server, const struct http_request *request)
 {
 	if (!server->options.enable_lifecycle) {
@@ -128,7 +128,7 @@ int lifecycle_quit(struct http_server *server, const struct http_request *reques
 				       "This program cannot be ended by a request.\n");
 	}
 	log_info("End requested", log_text("client", request->client));
-	/* First the answer: the end of the program cuts off what is under way. */
+	/* The answer comes first, because the end of the program cuts off answers under way. */
 	answer_sentence(request, 200, "The program ends.\n");
 	options->quit(options->quit_context);
 	return 200;

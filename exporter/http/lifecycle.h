@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POST /-/reload, /-/record and /-/quit: what a client may do to the program, behind
- * --web.enable-lifecycle.
+ * Answers POST /-/reload, /-/record and /-/quit, by which a client controls the program if
+ * --web.enable-lifecycle allows it.
  */
 #ifndef EXPORTER_HTTP_LIFECYCLE_H
 #define EXPORTER_HTTP_LIFECYCLE_H
@@ -9,7 +9,7 @@
 struct http_server;
 struct http_request;
 
-/* Each answers a POST or PUT and return the status. */
+/* Each function answers a POST or PUT and returns the status. */
 int lifecycle_reload(struct http_server *server, const struct http_request *request);
 int lifecycle_record(struct http_server *server, const struct http_request *request);
 int lifecycle_quit(struct http_server *server, const struct http_request *request);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accept and Accept-Encoding (RFC 9110, sections 12.4.2, 12.5.1 and 12.5.3).
+ * Parses Accept and Accept-Encoding (RFC 9110, sections 12.4.2, 12.5.1 and 12.5.3).
  *
  * A header is a list of elements, each a name with parameters: `text/plain;version=0.0.4;q=0.5`.
- * Every element is compared with every row of a table of what we have. For each row the most
- * specific element counts, and of the rows the one with the greatest weight is chosen. Formats
- * differ in their parameters: a range that names another version than ours is not about our format.
- * Parameters that mean nothing here (charset) are ignored, as by the client libraries of
- * Prometheus. So is the scheme for escaping names that Prometheus 3 sends (`escaping=`), except
- * that the answer repeats it: our names are letters, digits, underscores and colons, the same in
- * each scheme.
+ * Every element is compared with every row of a table of the formats that we have. For each row the
+ * most specific element counts, and the row with the greatest weight is chosen. Formats differ in
+ * their parameters: a range that names another version than ours does not match our format.
+ * Parameters without a meaning here (charset) are ignored, as the client libraries of Prometheus
+ * do. The scheme for escaping names that Prometheus 3 sends (`escaping=`) is also ignored, except
+ * that the answer repeats it: our names have only letters, digits, underscores and colons, which
+ * are the same in each scheme.
  *
- * The reader works on any bytes: what is no name, no parameter or no weight makes its element void,
- * up to the next comma outside of quotes, and nothing else.
+ * The parser accepts any bytes: a malformed name, parameter or weight invalidates only its own
+ * element, which ends at the next comma outside of quotes.
  */
 #include "exporter/http/negotiate.h"
 
@@ -23,7 +23,7 @@
 
 #include "base/text.h"
 
-/* ---- the reader ---- */
+/* ---- the parser ---- */
 
 struct span {
 	const char *at;
@@ -35,7 +35,7 @@ enum { PARAMETERS_MAX = 8, WEIGHT_ONE = 1000 };
 struct element {
 	struct span name; /* "text/plain", "gzip" */
 	struct {
-		struct span name, value; /* without quotes; escapes in quotes stay */
+		struct span name, value; /* without quotes; escapes in quotes are kept */
 	} parameters[PARAMETERS_MAX];
 	size_t parameter_count;
 	unsigned weight; /* in thousandths */
@@ -60,7 +60,7 @@ static bool span_is(struct span span, const char *text)
 	return text_equal_nocase(span.at, span.size, text, strlen(text));
 }
 
-/* Takes bytes up to one of stops, a blank or the end. */
+/* Takes bytes up to one of the characters in stops, a blank or the end. */
 static struct span take_until(const char **at, const char *stops)
 {
 	struct span span = { .at = *at };
@@ -72,7 +72,7 @@ static struct span take_until(const char **at, const char *stops)
 	return span;
 }
 
-/* Takes a value, with quotes or without. False without the second quote. */
+/* Takes a value with or without quotes. Returns false if the second quote is missing. */
 static bool take_value(const char **at, struct span *value)
 {
 	if (**at != '"') {
@@ -91,7 +91,8 @@ static bool take_value(const char **at, struct span *value)
 	return true;
 }
 
-/* 0, 1, or a fraction such as 0.75, of which three places count. False for anything else. */
+/* Parses a weight: 0, 1, or a fraction such as 0.75, of which three digits count. Returns false for
+ * anything else. */
 static bool read_weight(struct span text, unsigned *weight)
 {
 	unsigned place = WEIGHT_ONE;
@@ -111,7 +112,7 @@ static bool read_weight(struct span text, unsigned *weight)
 	return *weight <= WEIGHT_ONE;
 }
 
-/* Reads a parameter, after its semicolon. False if it cannot be read. */
+/* Takes a parameter after its semicolon. Returns false if it is malformed. */
 static bool take_parameter(const char **at, struct element *element)
 {
 	struct span name, value = { .at = "" };
@@ -136,7 +137,7 @@ static bool take_parameter(const char **at, struct element *element)
 	return **at == '\0' || **at == ',' || **at == ';';
 }
 
-/* Moves behind the next comma outside of quotes; to the end, if there is none. */
+/* Returns the position after the next comma outside of quotes, or the end if there is none. */
 static const char *skip_element(const char *at)
 {
 	struct span ignored;
@@ -151,7 +152,7 @@ static const char *skip_element(const char *at)
 	return *at ? at + 1 : at;
 }
 
-/* Reads the next element; false at the end of the header. */
+/* Parses the next element. Returns false at the end of the header. */
 static bool next_element(const char **at, struct element *element)
 {
 	*at = skip_blanks(*at);
@@ -171,7 +172,7 @@ static bool next_element(const char **at, struct element *element)
 	return true;
 }
 
-/* The value of a parameter; false without it. */
+/* Finds the value of a parameter. Returns false if the element does not have it. */
 static bool parameter_of(const struct element *element, const char *name, struct span *value)
 {
 	for (size_t i = 0; i < element->parameter_count; i++) {
@@ -185,15 +186,16 @@ static bool parameter_of(const struct element *element, const char *name, struct
 
 /* ---- choosing ---- */
 
-/* The best element for something that we have. */
+/* The best element so far for one format or encoding that we have. */
 struct match {
-	unsigned specificity; /* 0: no element is about it */
+	unsigned specificity; /* 0: no element matches */
 	unsigned weight;
-	size_t position; /* of the element in the header */
+	size_t position; /* index of the element in the header */
 	struct span escaping;
 };
 
-/* Among elements the more specific one counts, among those the first. */
+/* Takes the element if it is more specific than the best one so far; of equally specific ones the
+ * first counts. */
 static void match_element(struct match *match, const struct element *element, unsigned specificity,
 			  size_t position)
 {
@@ -209,11 +211,11 @@ static void match_element(struct match *match, const struct element *element, un
 
 enum { MATCH_ALL = 1, MATCH_TYPE, MATCH_NAME, MATCH_VERSION };
 
-/* In the order in which a wildcard chooses. */
+/* The formats, in the order in which a wildcard chooses. */
 static const struct media {
 	enum exposition_format format;
-	const char *name, *type; /* "text/plain" and "text" with the slash and star of its range */
-	const char *version;     /* NULL: needs the parameters of protobuf */
+	const char *name, *type; /* "text/plain", and its range: "text" with slash and star */
+	const char *version;     /* NULL: the parameters of protobuf are needed instead */
 } medias[] = {
 	{ EXPOSITION_TEXT_0_0_4, "text/plain", "text/*", "0.0.4" },
 	{ EXPOSITION_OPENMETRICS_1_0_0, "application/openmetrics-text", "application/*", "1.0.0" },
@@ -223,7 +225,7 @@ static const struct media {
 
 enum { MEDIAS = sizeof medias / sizeof medias[0] };
 
-/* How specific an element is about a format; 0: it is not about it. */
+/* Returns how specifically an element matches a format; 0: it does not match. */
 static unsigned media_specificity(const struct element *element, const struct media *media)
 {
 	struct span version, message, encoding;
@@ -238,7 +240,7 @@ static unsigned media_specificity(const struct element *element, const struct me
 		return 0;
 	}
 	if (!media->version) {
-		/* There are other messages, and other ways to write this one. */
+		/* The type also has other messages and other encodings of this one. */
 		return parameter_of(element, "proto", &message) &&
 				       span_is(message, "io.prometheus.client.MetricFamily") &&
 				       parameter_of(element, "encoding", &encoding) &&
@@ -252,7 +254,8 @@ static unsigned media_specificity(const struct element *element, const struct me
 	return span_is(version, media->version) ? MATCH_VERSION : 0;
 }
 
-/* Whether one match is better than another: weight, then named, then first in the header. */
+/* Returns whether one match is better than another: a greater weight, then a named format, then the
+ * earlier position in the header. */
 static bool is_better(const struct match *one, const struct match *other)
 {
 	bool named = one->specificity >= MATCH_NAME, other_named = other->specificity >= MATCH_NAME;
@@ -263,7 +266,7 @@ static bool is_better(const struct match *one, const struct match *other)
 	return named != other_named ? named : named && one->position < other->position;
 }
 
-/* One of the schemes of Prometheus; NULL for anything else. */
+/* Returns the constant text of an escaping scheme of Prometheus; NULL for anything else. */
 static const char *escaping_of(struct span text)
 {
 	static const char *const schemes[] = { "allow-utf-8", "underscores", "dots", "values" };
@@ -303,7 +306,7 @@ struct accepted_format negotiate_format(const char *accept)
 
 enum content_encoding negotiate_encoding(const char *accept_encoding)
 {
-	/* In the order of preference. */
+	/* The encodings in order of preference. */
 	static const struct {
 		enum content_encoding encoding;
 		const char *name, *also; /* RFC 9110, section 8.4.1.3: x-gzip is gzip */

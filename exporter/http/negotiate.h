@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client accepts: the format of /metrics by Accept, its encoding by Accept-Encoding.
+ * Chooses what a client accepts: the format of /metrics by Accept, its encoding by Accept-Encoding.
  *
- * Pure functions of a header's value, for any bytes; NULL: the client has not sent the header. A
- * scrape is never refused: a client that accepts nothing we have gets the text format, and one that
- * accepts no encoding gets the plain page.
+ * The functions depend only on the value of the header, which may have any bytes; NULL: the client
+ * has not sent the header. A scrape is never refused: a client that accepts none of our formats
+ * gets the text format, and one that accepts no encoding gets the plain page.
  */
 #ifndef EXPORTER_HTTP_NEGOTIATE_H
 #define EXPORTER_HTTP_NEGOTIATE_H
@@ -19,16 +19,17 @@ struct accepted_format {
 };
 
 /*
- * The format with the greatest weight (q). Of formats with the same weight one that is named comes
- * before one that only a wildcard accepts; then the one that is named first; of a wildcard's, text.
+ * Returns the format with the greatest weight (q). If weights are equal, a format that the header
+ * names has precedence over one that only a wildcard accepts. Among named formats the first in the
+ * header is chosen, among those of a wildcard the text format.
  */
 struct accepted_format negotiate_format(const char *accept);
 
 enum content_encoding { ENCODING_IDENTITY, ENCODING_GZIP, ENCODING_ZSTD };
 
 /*
- * The encoding with the greatest weight; with the same weight zstd, gzip, identity in this order.
- * zstd must be named, because "*" also comes from clients that have never heard of it.
+ * Returns the encoding with the greatest weight. If weights are equal, the order is zstd, gzip,
+ * identity. The header must name zstd, because clients that do not know zstd also send "*".
  */
 enum content_encoding negotiate_encoding(const char *accept_encoding);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages of the web server, and which path leads to which.
+ * The pages of the web server, and the table that maps paths to them.
  *
  * Every request ends here, because nothing is served from the file system. One table has all pages:
- * path, methods, function, and what lists of pages say. Paths are compared as they arrived, neither
- * decoded nor cleaned of dots, because the paths of the pages need neither. They begin with the
- * route prefix (web_paths.h), which is taken off first; the path behind it is called the route. A
- * path that has no page is answered with the list of those that have one; it is never repeated.
+ * path, methods, function, and the words for lists of pages. Paths are compared as they arrived,
+ * neither decoded nor cleaned of dots, because the paths of the pages need neither. They begin with
+ * the route prefix (web_paths.h), which is removed first; the rest of the path is called the route.
+ * A path without a page is answered with the list of pages; the answer never repeats the path.
  */
 #include <assert.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static int answer_version(struct http_server *server, const struct http_request 
 
 /* ---- the metrics page ---- */
 
-/* Answers a scrape that is not made, and counts it. */
+/* Answers a scrape that is refused, and counts it. */
 static int refuse_scrape(struct http_server *server, const struct http_request *request, int status,
 			 const struct etw_text *why)
 {
@@ -106,7 +106,7 @@ static int answer_metrics(struct http_server *server, const struct http_request 
 
 /* ---- the table ---- */
 
-/* Answers a request whose method is one of the page's; returns the status. */
+/* Answers a request whose method the page allows, and returns the status. */
 typedef int answer_page(struct http_server *server, const struct http_request *request);
 
 enum methods { METHODS_READ, METHODS_CHANGE };
@@ -116,12 +116,12 @@ static const char *const allowed_methods[] = {
 	[METHODS_CHANGE] = "POST, PUT, OPTIONS",
 };
 
-/* "/" of the table stands for what is listed there; the telemetry path may take its place. */
+/* The row "/" is the landing page, unless the telemetry path is "/". */
 static const struct page {
 	const char *route; /* NULL: the telemetry path */
 	enum methods methods;
 	answer_page *answer;
-	const char *what; /* for lists of pages; NULL: it is in none */
+	const char *what; /* text for lists of pages; NULL: they leave this page out */
 } pages[] = {
 	{ NULL, METHODS_READ, answer_metrics, "the metrics, for Prometheus" },
 	{ "/", METHODS_READ, landing_page_answer, NULL },
@@ -153,7 +153,7 @@ static const struct page *find_page(const struct web_paths *paths, const char *r
 
 /* ---- requests ---- */
 
-/* Says what there is. The path of the request is not repeated. */
+/* Answers with the list of pages. The path of the request is not repeated. */
 static int answer_not_found(const struct http_server *server, const struct http_request *request)
 {
 	struct etw_text page = { 0 };
@@ -171,7 +171,7 @@ static int answer_not_found(const struct http_server *server, const struct http_
 	return 404;
 }
 
-/* To the landing page, below a prefix. */
+/* Redirects to the landing page below the prefix. */
 static int answer_redirect(const struct http_request *request, const char *prefix)
 {
 	struct etw_text headers = { 0 };
@@ -182,7 +182,7 @@ static int answer_redirect(const struct http_request *request, const char *prefi
 	return 302;
 }
 
-/* OPTIONS, and methods that the page does not have. */
+/* Answers OPTIONS, and methods that the page does not allow. */
 static int answer_methods(const struct http_request *request, const struct page *page)
 {
 	bool options = strcmp(request->method, "OPTIONS") == 0;
@@ -214,7 +214,7 @@ static bool is_hex(char c)
 	return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f');
 }
 
-/* Percent codes are whole and do not hide a NUL. */
+/* Returns whether percent codes are complete and do not mean a NUL. */
 static bool valid_path(const char *path)
 {
 	for (const char *at = strchr(path, '%'); at; at = strchr(at + 1, '%')) {
@@ -230,7 +230,7 @@ int pages_answer(struct http_server *server, const struct http_request *request)
 	const struct web_paths *paths = &server->paths;
 	const struct page *page;
 	const char *route, *headers = "";
-	/* Before anything else, so that strangers learn nothing. */
+	/* Authentication comes before all other checks, so that strangers learn nothing. */
 	int refused = server->web ? web_config_refuse(server->web,
 						      request_header(request, "Authorization"),
 						      request->client, request->address, &headers) :
@@ -242,7 +242,7 @@ int pages_answer(struct http_server *server, const struct http_request *request)
 	if (request->path[0] == '\0' || !valid_path(request->path)) {
 		return answer_status(request, 400, "");
 	}
-	/* RFC 9112, section 3.2: a request of HTTP/1.1 has a Host. */
+	/* RFC 9112, section 3.2: a request of HTTP/1.1 must have a Host header. */
 	if (strcmp(request->version, "1.1") == 0 && !request_header(request, "Host")) {
 		return answer_status(request, 400, "");
 	}

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A token bucket: `burst` tokens at first, one more each interval, and never more than burst.
+ * A token bucket: it has `burst` tokens at first, gets one more in each interval, and never has
+ * more than `burst`.
  *
- * It is kept as the time at which the bucket will be full. A request takes a token by moving that
- * time on by one interval; there is none if it would then be more than burst intervals away.
+ * The state is the time at which the bucket will be full. A request takes a token by moving that
+ * time one interval later. There is no token if that time would then be more than `burst` intervals
+ * away.
  */
 #ifndef EXPORTER_HTTP_RATE_LIMIT_H
 #define EXPORTER_HTTP_RATE_LIMIT_H
@@ -20,7 +22,8 @@ struct rate_limit {
 	uint64_t full_ns;     /* 0 at first */
 };
 
-/* Takes a token, if there is one. now_ns: as os_monotonic_ns(). One thread at a time. */
+/* Takes a token and returns true, or returns false if there is none. now_ns: of os_monotonic_ns().
+ * One thread at a time may call it. */
 static inline bool rate_limit_take(struct rate_limit *limit, uint64_t now_ns)
 {
 	uint64_t full = limit->full_ns > now_ns ? limit->full_ns : now_ns;

@@ -2,24 +2,25 @@
 /*
  * The reception: one thread that has every connection until its request is whole.
  *
- * A client costs a worker only while its request is answered. Before, it is an entry in the set of
- * sockets that this thread waits for, and a buffer of at most 16 KiB that grows as the head
- * arrives. The thread never blocks on a client: it accepts, goes on with a TLS handshake, reads
- * what there is, and hands over a connection as soon as request_head.h says that its head is whole.
- * Heads that are refused are answered here. The body of a request is not waited for, because no
- * page reads one. When a worker gives a connection back, it is read for the next request, or
- * closed: we end our side, and wait a while for the client to end its side (CONNECTION_DRAINING),
- * because an early close would throw away what the client has not read of the answer.
+ * A client occupies a worker only while its request is answered. Before that it is an entry in the
+ * set of sockets that this thread waits for, and a buffer of at most 16 KiB that grows as the head
+ * arrives. The thread never blocks on a client: it accepts, continues TLS handshakes, reads the
+ * bytes that have arrived, and hands over a connection as soon as request_head.h says that its head
+ * is whole. Heads that are refused are answered here. The thread does not wait for the body of a
+ * request, because no page reads one. When a worker gives a connection back, the thread reads the
+ * next request from it or closes it. To close, the server ends its side and waits a while for the
+ * client to end its own (CONNECTION_DRAINING), because an early close would drop the part of the
+ * answer that the client has not read.
  *
- * Everything that clients can hold is bounded. A head has a deadline in all, from the accept on; a
- * byte now and then does not prolong it. Connections are limited in all and for each address; when
- * there are too many, the oldest idle one makes room (connection_list.h). Handshakes of TLS, which
- * are computed here, take turns by address (handshake_turns.h). Without descriptors the oldest one
- * makes room as well, and if that does not help, the listeners are left alone for a moment instead
- * of spinning.
+ * Everything that clients can occupy is bounded. A whole head has one deadline, which starts with
+ * the accept; further bytes do not prolong it. Connections are limited in all and for each address;
+ * when there are too many, the oldest idle one makes room (connection_list.h). Handshakes of TLS,
+ * which are computed here, take turns by address (handshake_turns.h). If the process has no
+ * descriptors left, the oldest one makes room as well. If that does not help, the thread ignores
+ * the listeners for a moment, so that it does not spin.
  *
- * A pass of the loop looks at every entry of the list, which is cheap. Asking the system for all of
- * their sockets is not, so wait_set.h chooses which are asked for in a pass.
+ * A pass of the loop looks at every entry of the list, which is cheap. Polling all of their sockets
+ * is not, so wait_set.h chooses which sockets are polled in a pass.
  */
 #include "exporter/http/reception.h"
 
@@ -34,32 +35,35 @@
 
 #define MS UINT64_C(1000000)
 
-static const uint64_t HEAD_NS = 5000 * MS;   /* from the accept, or the first byte */
-static const uint64_t IDLE_NS = 120000 * MS; /* of a kept connection, which Prometheus uses again */
+static const uint64_t HEAD_NS =
+	5000 * MS; /* counted from the accept, or from the first byte of a further request */
+static const uint64_t IDLE_NS =
+	120000 * MS; /* for a kept connection, which Prometheus uses again */
 static const uint64_t DRAIN_NS = 2000 * MS;
 static const uint64_t PAUSE_NS = 100 * MS; /* without descriptors */
 
 enum {
 	CONNECTIONS_MAX = 4096,
 	BUFFER_FIRST = 1024,
-	BUFFER_MAX = REQUEST_HEAD_SIZE_MAX + 2, /* an empty line may stand before it */
+	BUFFER_MAX = REQUEST_HEAD_SIZE_MAX + 2, /* an empty line may precede the head */
 	ACCEPTS_AT_ONCE = 128,
 	READS_AT_ONCE = 8,
-	LOOK_MS = 10, /* while requests wait for workers, or many connections are overdue */
+	LOOK_MS = 10, /* the longest wait while requests wait for workers or many connections are
+			 overdue */
 	EXPIRED_AT_ONCE = 16,
 	WAIT_MS_MAX = 1000,
 };
 
 struct reception {
-	struct reception_options options; /* listeners: in `others`; allowed: owned */
+	struct reception_options options; /* listeners: moved to `others`; allowed: an owned copy */
 	struct dispatch *dispatch;
 	struct waker *waker;
 	struct wait_set *wait_set;
-	socket_handle *others; /* of the wait set: the waker, then the listeners */
+	socket_handle *others; /* owned; for the wait set: the waker, then the listeners */
 	struct connection_list list;
 	struct handshake_turns turns;
-	uint64_t paused_until_ns; /* no descriptors: nothing is accepted */
-	uint64_t expire_from_ns;  /* before, nothing that is overdue is ended */
+	uint64_t paused_until_ns; /* after a lack of descriptors nothing is accepted until then */
+	uint64_t expire_from_ns;  /* no overdue connection is ended before this time */
 	atomic_bool stopping;
 };
 
@@ -71,7 +75,7 @@ static void end(struct reception *reception, struct connection *connection,
 
 /* ---- ends ---- */
 
-/* Ends our side; the client has a while to end its side. */
+/* Ends the server's side; the client has some time to end its own. */
 static void drain(struct connection *connection, enum close_reason reason, uint64_t now_ns)
 {
 	tls_close(connection->tls);
@@ -87,7 +91,7 @@ static void drain(struct connection *connection, enum close_reason reason, uint6
 	connection->size = connection->capacity = 0;
 }
 
-/* Answers without a worker: the few bytes fit into the socket. */
+/* Answers without a worker, because the few bytes fit into the socket's buffer. */
 static void refuse(struct reception *reception, struct connection *connection, int status,
 		   enum close_reason reason, uint64_t now_ns)
 {
@@ -123,7 +127,7 @@ static bool grow(struct connection *connection)
 
 static void hand_over(struct reception *reception, struct connection *connection)
 {
-	enum { REQUESTS_MAX = 1000 }; /* of one connection */
+	enum { REQUESTS_MAX = 1000 }; /* served on one connection */
 	const struct reception_options *options = &reception->options;
 	const struct request_head *head = &connection->head;
 
@@ -138,7 +142,7 @@ static void hand_over(struct reception *reception, struct connection *connection
 	dispatch_add(reception->dispatch, connection);
 }
 
-/* Judges what has arrived. Returns whether more is to be read. */
+/* Checks the bytes that have arrived. Returns whether more must be read. */
 static bool look(struct reception *reception, struct connection *connection, uint64_t now_ns)
 {
 	if (connection->size == 0) {
@@ -191,8 +195,9 @@ static void read_head(struct reception *reception, struct connection *connection
 	connection->wants_writing = result == TLS_WANT_WRITE;
 }
 
-/* The first byte of a client shows whether it speaks TLS; one that does not gets an answer that it
- * can read. Without a turn the socket stays readable for the next pass. */
+/* Continues a TLS handshake. The first byte shows whether the client speaks TLS; a client that does
+ * not gets a plain answer. If the address has no turn in this pass, the socket stays readable for
+ * the next one. */
 static void shake_hands(struct reception *reception, struct connection *connection, uint64_t now_ns)
 {
 	enum { HANDSHAKE_RECORD = 0x16 }; /* RFC 8446, section 5.1 */
@@ -227,7 +232,7 @@ static void shake_hands(struct reception *reception, struct connection *connecti
 	}
 }
 
-/* What still arrives is thrown away. */
+/* Reads and drops what still arrives. */
 static void read_rest(struct reception *reception, struct connection *connection)
 {
 	char bytes[4096];
@@ -270,7 +275,7 @@ static void read_next(struct reception *reception, struct connection *connection
 	connection->since_ns = connection->active_ns = now_ns;
 	connection->deadline_ns = now_ns + (connection->size > 0 ? HEAD_NS : IDLE_NS);
 	if (look(reception, connection, now_ns)) {
-		/* TLS may have bytes that the socket no longer shows. */
+		/* TLS may have buffered bytes that polling the socket does not show. */
 		read_head(reception, connection, now_ns);
 	}
 }
@@ -310,9 +315,9 @@ static void expire(struct reception *reception, struct connection *connection, u
 }
 
 /*
- * Looks at what has arrived meanwhile. On a busy machine it is this thread that is late, and a
- * client whose request came in time is answered. False: there is no reason left to end the
- * connection, or it has ended.
+ * Reads what has arrived meanwhile, because on a busy machine this thread itself may be late, and a
+ * request that came in time is answered. Returns false if the connection is no longer overdue, or
+ * has ended.
  */
 static bool is_still_overdue(struct reception *reception, struct connection *connection,
 			     uint64_t now_ns)
@@ -328,21 +333,23 @@ static bool is_still_overdue(struct reception *reception, struct connection *con
 }
 
 /*
- * Ends what is overdue, and returns how long the rest can wait. Clients that came together are
- * overdue together, and come again together: others would wait behind all of them. So a few are
- * ended each LOOK_MS, the last of many up to three seconds late.
+ * Ends overdue connections and returns how long, in ms, the loop may wait. Clients that came
+ * together are overdue together and would reconnect together, and others would wait behind all of
+ * them. Therefore only a few are ended each LOOK_MS, so that the last of many may end up to 3 s
+ * late.
  */
 static unsigned check_deadlines(struct reception *reception, uint64_t now_ns)
 {
 	uint64_t nearest_ns = now_ns + WAIT_MS_MAX * MS;
 	unsigned left = now_ns >= reception->expire_from_ns ? EXPIRED_AT_ONCE : 0;
 
-	/* Backwards, because what ends is replaced by the last one. */
+	/* The loop runs backwards, because the last connection of the list replaces one that
+	 * ends. */
 	for (size_t i = reception->list.count; i-- > 0;) {
 		struct connection *c = reception->list.connections[i];
 		uint64_t next_ns;
 
-		/* The deadline of any other may be a worker's to write. */
+		/* A worker may be writing the deadline of a connection that is not idle. */
 		if (!connection_is_idle(c)) {
 			continue;
 		}
@@ -399,7 +406,7 @@ static void add(struct reception *reception, socket_handle client,
 	connection->since_ns = now_ns;
 	connection->deadline_ns = now_ns + HEAD_NS;
 	connection_list_add(&reception->list, connection);
-	/* The request has often come with the connection. */
+	/* The request has often arrived together with the connection. */
 	serve(reception, connection, now_ns);
 }
 
@@ -450,7 +457,8 @@ static void pass(struct reception *reception)
 	if (wait_set_other_ready(set, 0)) {
 		waker_clear(reception->waker);
 	}
-	/* Each of these can only end itself; accepting can end any. */
+	/* Serving a ready connection can end only that one. Accepting can end any, so it comes
+	 * last. */
 	ready = wait_set_ready(set, &count);
 	for (size_t i = 0; i < count; i++) {
 		serve(reception, ready[i], now_ns);

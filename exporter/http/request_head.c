@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The head of a request, checked strictly.
+ * Checks the head of a request strictly.
  *
- * The end of a head is the first empty line. While it has not arrived, only its first bytes are
- * judged: what cannot begin a request, such as the first record of TLS, is refused at once instead
- * of after the deadline. Every byte is looked at once for the end of the head, however the bytes
- * are cut into packets.
+ * A head ends with the first empty line. Until that arrives, only the first bytes are checked:
+ * bytes that cannot begin a request, such as a TLS record, are refused at once instead of after the
+ * deadline. The search for the end reads every byte once, however the bytes are divided into
+ * packets.
  *
  * A whole head is then read line by line. Lines end with CRLF and nothing else; a CR or LF alone, a
- * NUL and other control characters are refused wherever they stand, and so is a line that continues
- * the one before it. The request line is three words with one blank between them. Field names are
- * tokens that the colon follows at once.
+ * NUL and other control characters are refused everywhere, and so is a line that continues the line
+ * before it. The request line is three words with one blank between them. Field names are tokens
+ * followed directly by a colon.
  *
- * What says how long the request is must be beyond doubt (RFC 9112, section 6.3): one
- * Content-Length of digits alone, or "Transfer-Encoding: chunked" in HTTP/1.1, and not both. No
- * page reads a body, so a body only means that the connection cannot be used for another request.
+ * The length of the request must be unambiguous (RFC 9112, section 6.3): one Content-Length of
+ * digits alone, or "Transfer-Encoding: chunked" in HTTP/1.1, and not both. No page reads a body, so
+ * a body only means that the connection cannot be used for another request.
  *
  * The target is in origin form ("/metrics?x"). The absolute form ("http://host/metrics") must be
- * accepted (section 3.2.2): the host in it is read as little as the Host header is, and it is taken
- * out. The asterisk form is for OPTIONS alone and asks about the server as a whole; only single
- * pages answer OPTIONS, so it is refused with 405.
+ * accepted (section 3.2.2): its host is ignored, as the Host header is, and removed. The asterisk
+ * form is valid for OPTIONS alone and means the server as a whole; only single pages answer
+ * OPTIONS, so it is refused with 405.
  */
 #include "exporter/http/request_head.h"
 
@@ -42,7 +42,7 @@ static bool is_visible(char c)
 	return c > ' ' && c < '\x7f';
 }
 
-/* A value may hold blanks, tabs, and bytes beyond ASCII (obs-text). */
+/* A value may have blanks, tabs, and bytes beyond ASCII (obs-text). */
 static bool is_value_character(char c)
 {
 	return (unsigned char)c >= 0x80 || is_visible(c) || c == ' ' || c == '\t';
@@ -76,7 +76,7 @@ static struct part trimmed(const char *at, const char *end)
 	return (struct part){ at, (size_t)(end - at) };
 }
 
-/* Whether a list such as "keep-alive, Upgrade" has a word. */
+/* Returns whether a list such as "keep-alive, Upgrade" has a word. */
 static bool list_has(struct part list, const char *word)
 {
 	const char *at = list.at, *end = list.at + list.size;
@@ -93,16 +93,16 @@ static bool list_has(struct part list, const char *word)
 	return false;
 }
 
-/* What the lines of a head say together. */
+/* The facts collected from the lines of a head. */
 struct reading {
 	struct part method, target;
 	bool http_1_0;
 	unsigned fields;
 	bool has_host, has_length, has_coding, has_close;
-	bool has_content; /* Content-Length above 0 */
+	bool has_content; /* Content-Length is above 0 */
 };
 
-/* Each returns 0, or the status to refuse with. */
+/* These functions return 0, or the status with which the request is refused. */
 
 static int read_version(struct part version, struct reading *reading)
 {
@@ -144,7 +144,7 @@ static int read_request_line(const char *at, const char *end, struct reading *re
 
 static int read_length(struct part value, struct reading *reading)
 {
-	enum { DIGITS_MAX = 18 }; /* fit in 64 bits */
+	enum { DIGITS_MAX = 18 }; /* numbers of 18 digits fit into 64 bits */
 
 	if (reading->has_length || value.size == 0) {
 		return 400;
@@ -181,8 +181,8 @@ static int read_field(const char *at, const char *end, struct reading *reading)
 	while (colon < end && is_token_character(*colon)) {
 		colon++;
 	}
-	/* Also a line that begins with a blank, and a blank before the colon (sections 5.1, 5.2).
-	 */
+	/* This also refuses a line that begins with a blank, and a blank before the colon (sections
+	 * 5.1, 5.2). */
 	if (colon == at || colon == end || *colon != ':') {
 		return 400;
 	}
@@ -213,7 +213,7 @@ static int read_field(const char *at, const char *end, struct reading *reading)
 	return 0;
 }
 
-/* What only the whole head shows. */
+/* Checks rules that concern the head as a whole. */
 static int check(const struct reading *reading)
 {
 	if (reading->has_coding && (reading->has_length || reading->http_1_0)) {
@@ -230,7 +230,8 @@ static int check(const struct reading *reading)
 
 /* ---- the target ---- */
 
-/* The size of "http://host:port", 0 for a target that does not begin so. */
+/* Returns the size in bytes of "http://host:port" at the begin of a target; 0 if the target does
+ * not begin so. */
 static size_t authority_size(struct part target)
 {
 	static const char *const schemes[] = { "http://", "https://" };
@@ -250,8 +251,9 @@ static size_t authority_size(struct part target)
 }
 
 /*
- * Makes origin form of absolute form: moves the method to the right, and with it the begin of the
- * head, over what is taken out. Returns the status to refuse with, or 0.
+ * Turns the absolute form of a target into the origin form: moves the method to the right over the
+ * removed bytes, so that the head begins later. Returns 0, or the status with which the request is
+ * refused.
  */
 static int make_origin_form(char *bytes, const struct reading *reading, struct request_head *head)
 {
@@ -283,8 +285,8 @@ static int make_origin_form(char *bytes, const struct reading *reading, struct r
 
 /* ---- the whole ---- */
 
-/* The line that begins at *at, without its end; moves *at behind it. NULL: it does not end with
- * CRLF alone. */
+/* Returns the end of the line that begins at *at, and moves *at past its CRLF. Returns NULL if the
+ * line does not end with CRLF. */
 static const char *next_line(const char **at, const char *end)
 {
 	const char *line = *at;
@@ -337,7 +339,7 @@ enum head_result request_head_read(char *bytes, size_t size, size_t *seen,
 				   struct request_head *head)
 {
 	*head = (struct request_head){ .begin = 0 };
-	/* An empty line before the request is no part of it (section 2.2). */
+	/* An empty line before the request is ignored (section 2.2). */
 	if (size > 0 && bytes[0] == '\r') {
 		if (size > 1 && bytes[1] != '\n') {
 			return refuse(head, 400);
@@ -351,8 +353,8 @@ enum head_result request_head_read(char *bytes, size_t size, size_t *seen,
 		if (bytes[i] != '\n' || i < head->begin + 3) {
 			continue;
 		}
-		/* A line that ends with LF alone would hide the end of the head until the deadline.
-		 */
+		/* If a line ended with LF alone, the end of the head would not be found before the
+		 * deadline. */
 		if (bytes[i - 1] != '\r') {
 			return refuse(head, 400);
 		}

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 enum {
-	REQUEST_HEAD_SIZE_MAX = 16384 - 1, /* civetweb's buffer, which needs one byte more */
-	REQUEST_HEADERS_MAX = 64,          /* civetweb's, which takes no notice of more */
+	REQUEST_HEAD_SIZE_MAX = 16384 - 1, /* civetweb's buffer needs one byte more */
+	REQUEST_HEADERS_MAX = 64,          /* civetweb ignores further headers */
 };
 
 enum head_result {
@@ -20,19 +20,20 @@ enum head_result {
 };
 
 struct request_head {
-	size_t begin, end;               /* of the head in the bytes, with its empty line */
-	size_t target_begin, target_end; /* of the path with its query */
-	bool keep_alive;                 /* the client can use the connection for more requests */
-	bool has_body;                   /* bytes of the request follow the head */
-	int status;                      /* HEAD_REFUSED: how to answer, 400 for example */
+	size_t begin, end;               /* offsets of the head in the bytes, with its empty line */
+	size_t target_begin, target_end; /* offsets of the path with its query */
+	bool keep_alive; /* the client may send further requests on the connection */
+	bool has_body;   /* bytes of the request follow the head */
+	int status;      /* for HEAD_REFUSED: the status of the answer, for example 400 */
 };
 
 /*
- * Looks at what has arrived of a request. *seen is 0 for the first call with new bytes; it belongs
- * to this function and spares it what it has seen. A head that does not follow RFC 9112 is refused:
- * a lenient reader and a proxy in front of it may disagree about where a request ends. A whole head
- * is changed in place where the RFC leaves a choice, so that readers after this one have none: a
- * target in absolute form becomes its path, and tabs in values become blanks.
+ * Checks the bytes of a request that have arrived. The caller sets *seen to 0 before the first call
+ * for a request; the function keeps in it how many bytes it need not read again. A head that does
+ * not follow RFC 9112 is refused: a lenient reader and a proxy in front of it may disagree about
+ * where a request ends. A whole head is changed in place where the RFC allows several readings, so
+ * that later readers see only one: a target in absolute form becomes its path, and tabs in values
+ * become blanks.
  */
 enum head_result request_head_read(char *bytes, size_t size, size_t *seen,
 				   struct request_head *head);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /metrics: one scrape.
+ * Answers /metrics, one scrape at a time in each thread.
  *
  * The request's headers choose format and encoding (negotiate.h). The page is sent in chunks as the
  * exposition fills its buffer, through an encoder if it is compressed, so a page of any size needs
- * little memory. The first chunk brings the head with it: until then an error can still be answered
+ * little memory. The head is sent with the first chunk: until then an error can still be answered
  * with status 500. A client of HTTP/1.0 does not support chunks and reads until the connection
- * closes. A scrape has a deadline, before which Prometheus gives it up; dispatch.h ends pages that
- * are read too slowly, because they would hold a thread.
+ * closes. A scrape has a time limit, after which Prometheus would give it up. dispatch.h ends pages
+ * that are read too slowly, because they would occupy a thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "exporter/http/server_internal.h"
 #include "metrics/exposition.h"
 
-/* What came of a scrape: the label "code". */
+/* Results of a scrape: values of the label "code". */
 static const char done[] = "200", bad_query[] = "400", client_left[] = "499", no_memory[] = "500";
 
 bool scrape_open(struct http_server *server, struct etw_error *err)
@@ -41,21 +41,22 @@ bool scrape_open(struct http_server *server, struct etw_error *err)
 	return true;
 }
 
-/* One answer under way: the head and each chunk go out when the exposition has filled it. */
+/* The state of one answer. The head and each chunk are sent when the exposition has filled a
+ * chunk. */
 struct scrape {
 	const struct http_request *request;
 	struct accepted_format accepted;
 	enum content_encoding encoding;
 	struct encoder *encoder; /* owned; NULL: identity */
-	struct etw_text out;     /* what the next write sends; kept for its memory */
+	struct etw_text out;     /* what the next write sends; reused for each write */
 	uint64_t deadline_ns;
-	size_t size; /* of the page, before it is compressed */
+	size_t size; /* bytes of the page before compression */
 	bool chunked;
 	bool begun;
 	bool refused;
 };
 
-/* Sends scrape->out and empties it. False without memory, which is no refusal. */
+/* Sends scrape->out and empties it. Returns false if the client refuses it, or without memory. */
 static bool send_out(struct scrape *scrape)
 {
 	if (scrape->out.failed) {
@@ -83,7 +84,7 @@ static void add_metrics_head(struct etw_text *out, const struct scrape *scrape)
 		answer_add_head(out, scrape->request, 200, type.data);
 	}
 	text_free(&type);
-	/* A cache must not give one client what another one accepts. */
+	/* A cache must not give a client a page in a format that only another client accepts. */
 	text_add_string(out, "Vary: Accept, Accept-Encoding\r\n");
 	if (encoding) {
 		text_add_format(out, "Content-Encoding: %s\r\n", encoding);
@@ -92,9 +93,9 @@ static void add_metrics_head(struct etw_text *out, const struct scrape *scrape)
 }
 
 /*
- * Chunked, so that a page cut short is known to be cut short. A chunk goes out with one write,
- * together with what stands between it and the one before: a write of a few bytes would cost as
- * much as one of a whole chunk, and a packet of its own.
+ * Sends a chunk. With chunks a client notices a page that is cut short. Each chunk is sent with one
+ * write, together with the bytes between it and the chunk before: a write of a few bytes would cost
+ * as much as one of a whole chunk, and a packet of its own.
  */
 static bool send_chunk(void *context, const char *bytes, size_t size)
 {
@@ -112,7 +113,7 @@ static bool send_chunk(void *context, const char *bytes, size_t size)
 	return send_out(scrape);
 }
 
-/* The sink of the exposition. */
+/* Takes a chunk from the exposition; it is the exposition's sink. */
 static bool take_page(void *context, const char *bytes, size_t size)
 {
 	struct scrape *scrape = context;
@@ -131,7 +132,7 @@ static int answer_metrics_head(struct scrape *scrape)
 	return 200;
 }
 
-/* The last chunk; also the head, if the page has no family. */
+/* Sends the last chunk, and the head too if the page has no family. */
 static bool send_end(struct scrape *scrape)
 {
 	if (!scrape->begun) {
@@ -142,7 +143,7 @@ static bool send_end(struct scrape *scrape)
 	if (scrape->chunked) {
 		text_add_string(&scrape->out, "0\r\n\r\n");
 	}
-	/* Without chunks the end of the connection is that of the page. */
+	/* Without chunks the end of the connection marks the end of the page. */
 	if ((scrape->chunked || !scrape->begun) && !send_out(scrape)) {
 		return false;
 	}
@@ -160,7 +161,8 @@ void scrape_count(struct http_server *server, int status)
 	family_add(server->families[SCRAPE_COUNT], server->shard, &id, 1);
 }
 
-/* Renders and sends the page. False without memory, or when the client has left. */
+/* Renders and sends the page. Returns false without memory, or if the client has closed the
+ * connection. */
 static bool send_page(struct scrape *scrape, const struct http_server *server,
 		      const struct scrape_options *scrape_options)
 {
@@ -182,7 +184,7 @@ static bool send_page(struct scrape *scrape, const struct http_server *server,
 	return written;
 }
 
-/* For the log. */
+/* Names of formats for the log. */
 static const char *const format_names[] = {
 	[EXPOSITION_TEXT_0_0_4] = "text",
 	[EXPOSITION_OPENMETRICS_1_0_0] = "openmetrics",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The web server on top of civetweb, which only this file and answer.c use.
+ * Runs the web server on top of civetweb, which only this file and answer.c use.
  *
  * civetweb parses requests and runs the workers; the connections are ours (reception.h). A worker
- * of civetweb asks for the next connection, reads the request head out of it, and calls
- * on_request(), before it would look for a file. The request goes on in pages.c, which sees it as a
- * struct http_request. When it is answered, civetweb "closes" the connection, which gives it back
- * to the reception. That is how keep-alive works without civetweb knowing of it.
+ * of civetweb requests the next connection, reads the request head from it, and calls on_request()
+ * before it would look for a file. The request continues in pages.c, which sees it as a struct
+ * http_request. When it is answered, civetweb "closes" the connection, which gives it back to the
+ * reception. Thus keep-alive works, although civetweb believes that it closes each connection.
  *
  * Addresses are parsed and sockets opened before civetweb starts, which then can only fail for lack
  * of memory or threads. It reports that in its log alone, so while the server starts, the first log
@@ -26,7 +26,8 @@
 
 /* ---- requests ---- */
 
-/* A request as the pages see it. civetweb leaves members NULL if it could not parse the request. */
+/* Returns the request in the form that pages use. civetweb leaves members NULL if it could not
+ * parse the request. */
 static struct http_request request_of(struct mg_connection *connection)
 {
 	const struct mg_request_info *info = mg_get_request_info(connection);
@@ -94,7 +95,7 @@ static int read_connection(const struct mg_connection *connection, char *bytes, 
 	size_t size =
 		reception_read(mg_get_user_connection_data(connection), bytes, (size_t)capacity);
 
-	return size > 0 ? (int)size : -2; /* no more: the body of a request is not read */
+	return size > 0 ? (int)size : -2; /* error for civetweb: bodies of requests are not read */
 }
 
 static int write_connection(const struct mg_connection *connection, const char *bytes, int size)
@@ -114,7 +115,7 @@ static void give_back(const struct mg_connection *connection)
 	reception_give_back(server->reception, mg_get_user_connection_data(connection));
 }
 
-/* ---- the reception's questions ---- */
+/* ---- callbacks of the reception ---- */
 
 static bool is_large(void *context, const char *target, size_t size)
 {
@@ -189,7 +190,7 @@ static int on_message(const struct mg_connection *connection, const char *messag
 	} else {
 		log_debug("Web server", log_text("message", message));
 	}
-	return 1; /* not to standard error */
+	return 1; /* 1: civetweb does not write it to standard error */
 }
 
 static bool listen_on(const char *text, socket_handle *listener, struct etw_error *err)
@@ -220,7 +221,8 @@ static bool listen_on(const char *text, socket_handle *listener, struct etw_erro
 			 text, reason, advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
 }
 
-/* Opens what listens; on failure what was opened is left in the array. */
+/* Opens the listeners. On failure the array has those that were opened, and the caller closes
+ * them. */
 static bool open_listeners(const struct http_options *options, socket_handle *listeners,
 			   size_t *count, struct etw_error *err)
 {

@@ -18,8 +18,9 @@
 
 struct web_config;
 /*
- * Shows a collector to a visitor, for collect[] and exclude[]: once for its name, with family NULL,
- * and once for each family that it adds to, if it is on. A family may come more than once.
+ * Shows a collector to a visitor, for collect[] and exclude[]. It is called once with the
+ * collector's name and family NULL. If the collector is on, it is also called once for each family
+ * that the collector adds to; a family may come more than once.
  */
 typedef void scrape_collector_visit(void *visitor, const char *collector, bool on,
 				    const struct family *family);
@@ -27,72 +28,78 @@ typedef void scrape_collector_visit(void *visitor, const char *collector, bool o
 enum http_recording { HTTP_RECORDING_WRITTEN, HTTP_RECORDING_FAILED, HTTP_RECORDING_REFUSED };
 
 struct http_options {
-	/* ":9189" (IPv6 too where there is any), "127.0.0.1:0", "[::1]:9189", "localhost:9189"; at
-	 * most 16 */
+	/* For example ":9189" (all addresses, IPv6 too if the system has it), "127.0.0.1:0",
+	 * "[::1]:9189" or "localhost:9189"; at most 16. */
 	const char *const *listen_addresses;
 	size_t listen_address_count;
-	/* The addresses that may connect, as in "10.0.0.0/8"; none: all. */
+	/* The address ranges that may connect, such as "10.0.0.0/8". Without any, all may. */
 	const char *const *allowed;
 	size_t allowed_count;
 	const char *telemetry_path;   /* "/metrics"; behind the route prefix */
-	bool (*ready)(void *context); /* any thread; false answers /-/ready with 503; NULL: always
-					 ready */
+	bool (*ready)(void *context); /* runs on any thread; if it returns false, /-/ready has
+					 status 503; NULL: always ready */
 	void *ready_context;
-	/* ---- what the landing page says about the program, as HTML; any thread ---- */
-	/* Its sources and their losses; NULL: nothing. */
+	/* ---- parts of the landing page, as HTML; these run on any thread ---- */
+	/* Adds the sources and their losses; NULL: the page does not show them. */
 	void (*add_state)(void *context, struct etw_text *html);
-	/* Its collectors; metrics is the address of the metrics page in links. NULL: nothing. */
+	/* Adds the collectors; metrics is the address of the metrics page for links. NULL: the page
+	 * does not show them. */
 	void (*add_collectors)(void *context, const char *metrics, struct etw_text *html);
-	void *state_context; /* of both */
+	void *state_context; /* passed to both functions */
 
 	/* ---- addresses: see exporter/http/web_paths.h ---- */
 	const char *external_url; /* NULL or "": none */
-	const char *route_prefix; /* NULL or "": the path of the external URL */
+	const char *route_prefix; /* NULL or "": the path of external_url */
 
 	/* ---- scrapes ---- */
-	/* Shows every collector, on or off. Any thread; NULL: there are none. */
+	/* Shows every collector, on or off, to visit(). Runs on any thread; NULL: there are no
+	 * collectors. */
 	void (*collectors)(void *context, scrape_collector_visit *visit, void *visitor);
 	void *collectors_context;
 	bool disable_exporter_metrics; /* see exporter/http/collect.h */
-	/* At the same time; one more waits while the slowest client is cut off, and gets 503 after
-	 * 5 seconds. 0: as many as there are threads, less those kept for other pages. */
+	/* The most scrapes at the same time. A further one waits while the slowest client is cut
+	 * off, and gets 503 after 5 seconds. 0: as many as there are threads that are not kept for
+	 * other pages. */
 	uint64_t max_scrapes;
-	/* A scrape ends so long before the time when its client gives up, as the client says. */
+	/* A scrape ends this long before its client gives up, by the time limit that the client
+	 * sends. */
 	uint64_t timeout_offset_ns;
 	bool no_created; /* leaves out the samples _created of OpenMetrics */
 
 	/* ---- POST /-/reload and /-/quit ---- */
-	bool enable_lifecycle; /* otherwise both are refused */
-	/* Requests the end of the program; returns at once. Any thread; NULL: it cannot. */
+	bool enable_lifecycle; /* false: these requests are refused */
+	/* Requests the end of the program and returns at once. Runs on any thread; NULL: the
+	 * program cannot be ended so. */
 	void (*quit)(void *context);
 	void *quit_context;
-	/* Reads the configuration again. Any thread; returns when the new one is in force, or
-	 * false with all that is wrong with it. NULL: the program cannot reload. */
+	/* Reads the configuration again, and returns when it is in force, or returns false with its
+	 * problems in err. Runs on any thread; NULL: the program cannot reload. */
 	bool (*reload)(void *context, struct etw_error *err);
 	void *reload_context;
 
 	/* ---- POST /-/record, with enable_lifecycle ---- */
-	/* Has a recording written and waits for it; answer: its path, or why there is none. Any
-	 * thread; NULL: there is no flight recorder. */
+	/* Has a recording written and waits for it; answer gets its path, or the reason why there
+	 * is none. Runs on any thread; NULL: there is no flight recorder. */
 	enum http_recording (*record)(void *context, struct etw_text *answer);
 	void *record_context;
 
-	/* TLS, users and headers (exporter/http/web_config.h). It stays the caller's and must
-	 * outlive the server; NULL: none. */
+	/* TLS, users and headers (exporter/http/web_config.h); borrowed until http_stop(). NULL:
+	 * none. */
 	struct web_config *web;
 };
 
 struct http_server; /* opaque */
 
-/* Starts listening; the registry stays the caller's and must outlive the server. Adds the
- * etw_exporter_scrape* families to it. */
+/* Starts the server. The registry is borrowed until http_stop(); the etw_exporter_scrape* families
+ * are added to it. */
 struct http_server *http_start(const struct http_options *options, struct registry *registry,
 			       struct etw_error *err);
 
-/* The port of listener i (for ":0", the one the system gave). */
+/* Returns the port of listener `index` (for ":0", the port that the system chose). */
 unsigned http_port(const struct http_server *server, size_t index);
 
-/* Stops listening, cuts off requests under way (within some 0.3 s) and frees. NULL is fine. */
+/* Stops listening, cuts off requests under way (within about 0.3 s) and frees the server. NULL is
+ * fine. */
 void http_stop(struct http_server *server);
 
 #endif

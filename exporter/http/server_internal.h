@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The web server's struct, for server.c and the pages only. */
+/* The struct of the web server, which only server.c and the pages use. */
 #ifndef EXPORTER_HTTP_SERVER_INTERNAL_H
 #define EXPORTER_HTTP_SERVER_INTERNAL_H
 
@@ -15,18 +15,18 @@
 
 enum {
 	ADDRESSES_MAX = 16,
-	WORKERS = 80, /* so many because slow readers hold some: see dispatch.c */
+	WORKERS = 80, /* slow clients may hold many of them: see dispatch.c */
 	LISTED_PAGES = 16,
 };
 
-/* A page in lists of pages. */
+/* An entry in the lists of pages that clients see. */
 struct listed_page {
-	const char *path; /* behind the prefix; NULL: this is the end of the list */
+	const char *path; /* follows the route prefix; NULL: the list ends here */
 	const char *what; /* a few words about what is there */
 };
 
 struct http_server {
-	struct mg_context *context; /* of civetweb, owned */
+	struct mg_context *context; /* civetweb's, owned */
 	struct registry *registry;
 	struct shard *shard; /* shared by the threads of the server */
 	struct family *families[SCRAPE_FAMILIES];
@@ -42,37 +42,38 @@ struct http_server {
 	size_t listener_count;
 	unsigned ports[ADDRESSES_MAX];
 	bool sockets_started;
-	/* While starting, what civetweb says is why it cannot; later only a word for debugging. */
+	/* While the server starts, civetweb's first message is kept, because it has the reason if
+	 * the start fails. Later messages are only logged for debugging. */
 	atomic_bool started;
 	char start_message[256];
 };
 
 /* ---- pages.c ---- */
 
-/* Answers any request; returns the status. */
+/* Answers any request and returns the status. */
 int pages_answer(struct http_server *server, const struct http_request *request);
 
-/* Takes the options, checks and keeps the addresses of the pages, and lists them. */
+/* Takes the options, checks and keeps the addresses of the pages, and makes the list of pages. */
 bool pages_open(struct http_server *server, const struct http_options *options,
 		struct etw_error *err);
 
 /* ---- scrape.c ---- */
 
-/* Adds the etw_exporter_scrape* families, with a shard for the threads that answer. */
+/* Adds the etw_exporter_scrape* families, and makes the shard that the answering threads share. */
 bool scrape_open(struct http_server *server, struct etw_error *err);
 
 struct scrape_options {
-	/* Whether the page has a family; NULL: it has all. */
+	/* Returns whether the page has a family; NULL: the page has all. */
 	bool (*requested)(void *context, const struct family *family);
 	void *context; /* of requested */
 	uint64_t time_limit_ns;
 };
 
-/* Answers /metrics; returns the status. */
+/* Answers /metrics and returns the status. */
 int scrape_answer(struct http_server *server, const struct http_request *request,
 		  const struct scrape_options *options);
 
-/* Counts a scrape that is answered with this status, other than by scrape_answer(). */
+/* Counts a scrape that got this status without scrape_answer(). */
 void scrape_count(struct http_server *server, int status);
 
 #endif

@@ -15,10 +15,12 @@
 
 #include "exporter/http/sockets.h"
 
-/* A page that waits for its client takes this much of the kernel's memory, and not some MB. */
+/* The most memory of the kernel that a page takes while it waits for its client; the default is
+ * some MB. */
 enum { UNSENT_BYTES_MAX = 256 * 1024 };
 
-/* The soft limit is low for the sake of select(), which nothing here calls. */
+/* Raises the soft limit of descriptors. It is low by default only because of select(), which this
+ * program does not call. */
 bool sockets_start(struct etw_error *err)
 {
 	enum { DESCRIPTORS = 8192 };
@@ -54,7 +56,7 @@ union any_address {
 	struct sockaddr_storage room;
 };
 
-/* Returns the size; 0: the text is no address. */
+/* Converts an address and returns its size; 0: the text is not an address. */
 static socklen_t address_of(const struct listen_address *address, bool ipv6,
 			    union any_address *binary)
 {
@@ -75,7 +77,8 @@ static socklen_t address_of(const struct listen_address *address, bool ipv6,
 		       0;
 }
 
-/* What the accepted sockets inherit. A socket that is not TCP refuses it, and does not need it. */
+/* Sets options that accepted sockets inherit. A socket that is not TCP refuses them, and does not
+ * need them. */
 static void set_for_clients(int listener)
 {
 	int on = 1, unsent = UNSENT_BYTES_MAX;
@@ -279,7 +282,7 @@ bool socket_set_ready(const struct socket_set *set, size_t index)
 }
 
 struct waker {
-	int ends[2]; /* of a pipe: to be read, to be written */
+	int ends[2]; /* of a pipe: the reading end, then the writing end */
 };
 
 struct waker *waker_new(struct etw_error *err)
@@ -305,7 +308,7 @@ void waker_free(struct waker *waker)
 
 void waker_wake(struct waker *waker)
 {
-	/* A pipe that is full wakes as well. */
+	/* If the pipe is full, the write fails, but the thread is woken anyway. */
 	ssize_t written = write(waker->ends[1], "", 1);
 
 	(void)written;

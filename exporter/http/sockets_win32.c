@@ -11,10 +11,10 @@
 static_assert(sizeof(socket_handle) == sizeof(SOCKET), "a handle holds a SOCKET");
 
 /*
- * A page that waits for its client takes this much of the kernel's memory. Windows otherwise makes
- * the buffer as large as the connection seems to need ("SIO_IDEAL_SEND_BACKLOG_QUERY", Microsoft
- * Learn), and Wine has the several MB of Linux: 64 clients that do not read then cost the time of
- * many whole pages at once.
+ * The most memory of the kernel that a page takes while it waits for its client. Windows otherwise
+ * makes the buffer as large as the connection seems to need ("SIO_IDEAL_SEND_BACKLOG_QUERY",
+ * Microsoft Learn), and Wine uses the several MB of Linux: then 64 clients that do not read would
+ * cost the time of rendering many whole pages.
  */
 enum { SEND_BUFFER_BYTES = 256 * 1024 };
 
@@ -32,7 +32,7 @@ void sockets_stop(void)
 	WSACleanup();
 }
 
-/* A process may have millions of handles: there is no limit to keep. */
+/* A process may have millions of handles, so there is no limit to respect. */
 size_t sockets_limit(void)
 {
 	return SIZE_MAX;
@@ -275,7 +275,7 @@ bool socket_set_ready(const struct socket_set *set, size_t index)
 	return set->sockets[index].revents != 0;
 }
 
-/* A datagram socket of the loopback address that sends to itself. */
+/* A datagram socket on the loopback address that sends to itself. */
 struct waker {
 	SOCKET socket_number;
 };
@@ -316,7 +316,7 @@ void waker_free(struct waker *waker)
 
 void waker_wake(struct waker *waker)
 {
-	/* A socket whose buffer is full wakes as well. */
+	/* If the buffer is full, send() fails, but the thread is woken anyway. */
 	(void)send(waker->socket_number, "", 1, 0);
 }
 

@@ -19,7 +19,8 @@ uint64_t time_limit_ns(const char *header, uint64_t offset_ns)
 	if (*end != '\0' || !(seconds > 0)) {
 		return TIME_LIMIT_MAX_NS;
 	}
-	/* Also bounds infinity. A limit of 0 would end the scrape before it begins. */
+	/* This also bounds infinity. One is added because a limit of 0 would end the scrape before
+	 * it begins. */
 	limit = seconds < 3600 ? (uint64_t)(seconds * 1e9) + 1 : UINT64_C(3600000000000);
 	limit = limit / 2 > offset_ns ? limit - offset_ns : limit - limit / 2;
 	return limit < TIME_LIMIT_MAX_NS ? limit : TIME_LIMIT_MAX_NS;

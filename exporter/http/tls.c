@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TLS with OpenSSL 3.
+ * Implements TLS with OpenSSL 3.
  *
  * All settings of a server are in an SSL_CTX that does not change once it is made. tls_server_set()
- * makes another one and puts it in place of the old one, which the connections that have it keep
- * until they close. So a new certificate needs no lock beyond the one around that pointer, and a
- * connection never sees half of an exchange.
+ * makes another one and replaces the former one, which existing connections keep until they close.
+ * So a new certificate needs no lock beyond the one around that pointer, and a connection never
+ * sees half of an exchange.
  *
  * Sessions are not resumed, neither by tickets nor by a cache: a resumed session skips the check of
  * the client's certificate, and so would outlive a change of client_ca or of the allowed names. The
- * toolkit of Prometheus' exporters does not resume sessions either, because it has a new
- * configuration for each connection. A scrape keeps its connection alive instead.
+ * toolkit of Prometheus' exporters does not resume sessions either, because it makes a new
+ * configuration for each connection. Prometheus keeps its connection alive between scrapes instead.
  *
- * What clients must show is that of Go's ClientAuthType, which OpenSSL's modes do not match one by
- * one: SSL_VERIFY_PEER asks for a certificate and checks it. verify_client() replaces the check, so
- * that certificates which need not be checked are taken, and looks for the allowed names. As in Go,
- * each certificate of client_ca is trusted by itself (X509_V_FLAG_PARTIAL_CHAIN), whether it signed
- * itself or not, and a certificate for servers only is not one for clients.
+ * The requirements for client certificates are those of Go's ClientAuthType. OpenSSL has no mode
+ * for each of them: SSL_VERIFY_PEER requests a certificate and checks it. verify_client() replaces
+ * that check, accepts certificates that need not be checked, and looks for the allowed names. As in
+ * Go, each certificate of client_ca is trusted by itself (X509_V_FLAG_PARTIAL_CHAIN), whether it
+ * signed itself or not, and a certificate for servers only is not one for clients.
  *
  * The suites of TLS 1.3 are chosen apart from those of TLS 1.2 in OpenSSL, and not at all in Go. A
  * configuration that names one of TLS 1.3 gets those it names; one that names none gets all three.
@@ -26,10 +26,11 @@
  * of the thread that serves all handshakes (ffdhe8192). Go does not have these groups, and they
  * cannot be configured, so they are off.
  *
- * OpenSSL takes records in one call until one has data, and there is no end to those without any:
- * KeyUpdate, or a hello of TLS 1.2 that begins a renegotiation and is refused. One client could so
- * keep the thread that reads for all. Therefore a call reads from the socket READS_AT_ONCE times at
- * most; then it is as if nothing more had arrived, and the next call goes on.
+ * One call of OpenSSL takes records until one has data, and a client can send any number without
+ * data: KeyUpdate, or a hello of TLS 1.2 that begins a renegotiation and is refused. So one client
+ * could keep the thread busy that reads for all. Therefore a call reads from the socket at most
+ * READS_AT_ONCE times; then OpenSSL is made to believe that nothing more has arrived, and the next
+ * call continues.
  */
 #include "exporter/http/tls.h"
 
@@ -49,12 +50,12 @@
 /* A name that a client's certificate must have. */
 struct allowed_san {
 	char *text;                 /* owned */
-	ASN1_OCTET_STRING *address; /* owned: the text as an address; NULL: it is none */
+	ASN1_OCTET_STRING *address; /* owned; the text as an address; NULL: it is a name */
 };
 
-/* The settings of connections; shared and constant. */
+/* The settings that connections share. They do not change. */
 struct tls_context {
-	atomic_uint holders; /* the server, and connections */
+	atomic_uint holders; /* reference count: the server and connections hold one each */
 	SSL_CTX *ssl;
 	enum tls_client_auth client_auth;
 	struct allowed_san *sans;
@@ -70,10 +71,10 @@ struct tls_server {
 
 struct tls_connection {
 	SSL *ssl;
-	struct tls_server *server; /* only while the handshake lasts */
+	struct tls_server *server; /* set only during the handshake */
 	struct tls_context *context;
-	unsigned reads_left; /* from the socket, in this call */
-	bool broken;         /* nothing more may be sent */
+	unsigned reads_left; /* reads from the socket that this call may still make */
+	bool broken;         /* the connection failed; nothing more may be sent */
 };
 
 /* ---- names ---- */
@@ -82,7 +83,7 @@ static const struct suite {
 	const char *name, *openssl;
 	bool of_tls_1_3;
 } suites[] = {
-	/* Go's CipherSuites(), in the order of its preference. */
+	/* The suites of Go's CipherSuites(), in its order of preference. */
 	{ "TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256", true },
 	{ "TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384", true },
 	{ "TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256", true },
@@ -110,7 +111,8 @@ static const struct {
 enum {
 	SUITES = sizeof suites / sizeof suites[0],
 	CURVES = sizeof curves / sizeof curves[0],
-	SECURITY_LEVEL = 2, /* at least 112 bits: RSA of 2048 bits, no SHA-1 in signatures */
+	SECURITY_LEVEL = 2, /* OpenSSL's level for 112 bits: RSA with 2048 bits or more, no SHA-1
+			       signatures */
 };
 
 const char *tls_suite_name(size_t index)
@@ -125,8 +127,9 @@ const char *tls_curve_name(size_t index)
 
 /* ---- errors ---- */
 
-/* What OpenSSL says, in its first error: later ones only say where that was noticed. But a lack of
- * memory may be noticed as another error first. */
+/* Sets err to the first error in OpenSSL's queue, because later ones only name the place where it
+ * was noticed. Lack of memory is checked apart, because OpenSSL may report it as another error.
+ * Returns false. */
 static bool openssl_failed(struct etw_error *err, const char *what)
 {
 	const char *reason = ERR_reason_error_string(ERR_peek_error());
@@ -143,7 +146,7 @@ static bool openssl_failed(struct etw_error *err, const char *what)
 
 /* ---- certificates and keys ---- */
 
-/* A key with a password cannot be used: the program must start without a user. */
+/* Refuses a key with a password, because the program must start without a user. */
 static int refuse_password(char *buffer, int size, int writing, void *encrypted)
 {
 	(void)buffer;
@@ -159,8 +162,8 @@ static BIO *open_pem(const struct tls_pem *pem)
 }
 
 /*
- * Calls take with each certificate of a text; it keeps what it wants with a reference of its own.
- * Returns false with an error if there is none, or one is damaged.
+ * Calls take() with each certificate of a text; take() adds a reference if it keeps the
+ * certificate. Returns false with an error if there is no certificate or one is damaged.
  */
 static bool read_certificates(const struct tls_pem *pem,
 			      bool (*take)(struct tls_context *context, X509 *cert, size_t index),
@@ -181,7 +184,7 @@ static bool read_certificates(const struct tls_pem *pem,
 	if (!good) {
 		return openssl_failed(err, pem->name);
 	}
-	/* Behind the last certificate the reader misses the line with which one begins. */
+	/* After the last certificate OpenSSL reports that it finds no further start line. */
 	if (ERR_GET_LIB(last) != ERR_LIB_PEM || ERR_GET_REASON(last) != PEM_R_NO_START_LINE) {
 		return openssl_failed(err, pem->name);
 	}
@@ -204,7 +207,8 @@ static uint64_t unix_time(const ASN1_TIME *time)
 	return sum > 0 ? (uint64_t)sum : 0;
 }
 
-/* The first certificate is that of the server, the others lead to its authority. */
+/* Keeps a certificate of the server: the first is its own, the others are the chain to its
+ * authority. */
 static bool take_own(struct tls_context *context, X509 *cert, size_t index)
 {
 	if (index > 0) {
@@ -309,7 +313,7 @@ static bool has_allowed_san(const struct tls_context *context, const X509 *cert)
 	return allowed;
 }
 
-/* In place of OpenSSL's check of a certificate that a client sent. */
+/* Replaces OpenSSL's check of a certificate that a client sent. */
 static int verify_client(X509_STORE_CTX *store, void *argument)
 {
 	const struct tls_context *context = argument;
@@ -362,13 +366,13 @@ static bool set_clients(struct tls_context *context, const struct tls_options *o
 
 /* ---- versions, suites, curves ---- */
 
-/* Adds a name to a list as OpenSSL reads them. */
+/* Adds a name to a list in OpenSSL's syntax. */
 static void add_name(struct etw_text *list, const char *name)
 {
 	text_add_format(list, "%s%s", list->size > 0 ? ":" : "", name);
 }
 
-/* The chosen suites of a version, or all of it. */
+/* Lists the chosen suites of a version, or all of its suites. */
 static struct etw_text list_suites(const struct tls_options *options, bool of_tls_1_3, bool all)
 {
 	struct etw_text list = { 0 };
@@ -410,7 +414,7 @@ static bool set_suites(SSL_CTX *ssl, const struct tls_options *options, bool *of
 	return good;
 }
 
-/* Those of Go, of which OpenSSL has the first one from 3.5 on. */
+/* Sets the default curves of Go. OpenSSL has the first of them only since 3.5. */
 static bool set_default_curves(SSL_CTX *ssl, struct etw_error *err)
 {
 	char all[] = "X25519MLKEM768:X25519:P-256:P-384:P-521";
@@ -466,8 +470,8 @@ static bool set_versions(SSL_CTX *ssl, const struct tls_options *options, struct
 
 /* ---- contexts ---- */
 
-/* HTTP/2 is not offered. RFC 7301, section 3.2: without a common protocol there is no connection.
- */
+/* Selects HTTP/1.1, because HTTP/2 is not offered. Without a common protocol the handshake fails
+ * (RFC 7301, section 3.2). */
 static int select_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *size,
 			   const unsigned char *offered, unsigned offered_size, void *argument)
 {
@@ -519,8 +523,8 @@ static struct tls_context *make_context(const struct tls_options *options, struc
 			    SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	SSL_CTX_set_session_cache_mode(context->ssl, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_num_tickets(context->ssl, 0);
-	/* Certificates of client_ca are no part of our own chain. Buffers of idle connections are
-	 * freed, 34 KB each. */
+	/* The modes keep certificates of client_ca out of our own chain, and free the buffers of
+	 * idle connections, 34 KB each. */
 	SSL_CTX_set_mode(context->ssl, SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_RELEASE_BUFFERS |
 					       SSL_MODE_ENABLE_PARTIAL_WRITE |
 					       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -612,10 +616,10 @@ uint64_t tls_server_failures(const struct tls_server *server)
 
 /* ---- connections ---- */
 
-enum { READS_AT_ONCE = 64 }; /* two for each record: its head, then the rest */
+enum { READS_AT_ONCE = 64 }; /* a record takes two reads: its head, then the rest */
 
-/* OpenSSL calls this before and after what it does with the socket; returning -1 before a read is
- * its result. */
+/* OpenSSL calls this before and after each operation on the socket. If it returns -1 before a read,
+ * the read fails with -1. */
 static long bound_reads(BIO *bio, int operation, const char *bytes, size_t size, int command,
 			long argument, int result, size_t *processed)
 {
@@ -638,7 +642,8 @@ static long bound_reads(BIO *bio, int operation, const char *bytes, size_t size,
 	return -1;
 }
 
-/* Before a call of OpenSSL, which would take an error that is left in this thread for its own. */
+/* Clears the error queue before a call of OpenSSL, which would take an older error of this thread
+ * for its own. */
 static void begin_call(struct tls_connection *connection)
 {
 	connection->reads_left = READS_AT_ONCE;
@@ -655,7 +660,7 @@ struct tls_connection *tls_accept(struct tls_server *server, intptr_t socket)
 	connection->server = server;
 	connection->context = hold_context(server);
 	connection->ssl = SSL_new(connection->context->ssl);
-	/* OpenSSL takes sockets of Windows as int, too; their values are small. */
+	/* OpenSSL takes sockets as int on Windows too; their values are small. */
 	if (!connection->ssl || SSL_set_fd(connection->ssl, (int)socket) != 1) {
 		ERR_clear_error();
 		connection->broken = true;
@@ -683,8 +688,8 @@ static enum tls_result result_of(struct tls_connection *connection, int returned
 	}
 }
 
-/* Counts a handshake that failed; a client that only left, such as a port scanner, does not count.
- */
+/* Counts a failed handshake, but not a client that only closed the connection, such as a port
+ * scanner. */
 static void count_failure(struct tls_connection *connection)
 {
 	unsigned long first = ERR_peek_error();

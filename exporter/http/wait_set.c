@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which connections a pass of the reception looks at.
+ * Chooses which connections a pass of the reception polls.
  *
- * poll() and WSAPoll() look at every socket that they are given, each time that one of them is
- * ready. With thousands of silent connections among them, every request of every other client pays
- * for all of these. Under Wine, where one process serves the calls of all sockets, 2,000 cost
- * 11 ms, and the writes of pages wait meanwhile.
+ * Each call of poll() and WSAPoll() checks every socket that it gets. With thousands of silent
+ * connections among them, each request of any other client pays for all of these. Under Wine, where
+ * one process serves the calls of all sockets, 2,000 sockets cost 11 ms, and the writes of pages
+ * wait meanwhile.
  *
  * Therefore only connections that are likely to be used soon are in the set that each pass waits
  * for: those that are new or have lately sent something, and WAIT_SET_KEPT of those that are kept
  * for a further request. All others are silent. Up to WAIT_SET_FEW of them are in the set as well.
- * When there are more, a slice of them is looked at each SLICE_NS, without waiting, so that each
- * has its turn once in WAIT_SET_SLICES slices. What a client sends after a silence is then read
- * some 0.1 s later (0.2 s on Windows, where a wait lasts whole ticks of the clock), and the
- * connection is in the set again. Deadlines do not depend on any of this: the reception looks for
+ * When there are more, a slice of them is polled each SLICE_NS without waiting, so that each
+ * connection has its turn once in WAIT_SET_SLICES slices. What a client sends after a silence is
+ * then read about 0.1 s later (0.2 s on Windows, where a wait lasts whole ticks of the clock), and
+ * the connection is in the set again. Deadlines do not depend on this, because the reception checks
  * them in memory.
  *
  * The slices go through the list from its end to its begin. When a connection ends, the last one of
- * the list takes its place (connection_list.c), and the last one has had its turn already. So none
- * is passed over, and new ones, which are added at the end, are in the set for a while anyway.
+ * the list takes its place (connection_list.c), and the last one has had its turn already.
+ * Therefore none is missed. New connections, which are added at the end, are in the set for a while
+ * anyway.
  */
 #include "exporter/http/wait_set.h"
 
@@ -30,7 +31,8 @@
 
 static const uint64_t SILENT_NS = WAIT_SET_SILENT_MS * MS, SLICE_NS = 10 * MS;
 
-/* Connections, and their sockets in the same order, behind those of others. */
+/* Connections, and a set with the other sockets first and then those of the connections in the same
+ * order. */
 struct group {
 	struct socket_set *set;
 	struct connection **connections;
@@ -41,8 +43,8 @@ struct wait_set {
 	struct group waited, slice;
 	struct connection **ready;
 	size_t ready_count;
-	size_t next;       /* the next slice begins below this index of the list */
-	size_t slice_size; /* at the begin of the round; the list may become shorter */
+	size_t next;       /* the next slice ends before this index of the list */
+	size_t slice_size; /* at the start of the round; the list may become shorter */
 	uint64_t next_slice_ns;
 };
 
@@ -106,7 +108,7 @@ static bool is_silent(const struct connection *connection, uint64_t now_ns)
 	return connection_is_idle(connection) && now_ns > connection->active_ns + SILENT_NS;
 }
 
-/* Returns how many connections are left to the slices. */
+/* Adds the connections that each pass waits for. Returns how many remain for the slices. */
 static size_t fill_waited(struct wait_set *set, const struct connection_list *list, uint64_t now_ns)
 {
 	size_t silent = 0, kept = 0, left = 0;
@@ -139,7 +141,7 @@ static void fill_slice(struct wait_set *set, const struct connection_list *list,
 		set->next = list->count;
 		set->slice_size = size;
 	}
-	/* More may have come since the round began. */
+	/* More connections may have become silent since the round began. */
 	size = size > set->slice_size ? size : set->slice_size;
 	for (; set->next > 0 && set->slice.count < size; set->next--) {
 		struct connection *c = list->connections[set->next - 1];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the web configuration means while the server runs.
+ * Applies the web configuration while the server runs.
  *
- * A thread looks once a second whether a file has changed: the configuration, certificate, key or
- * authorities, by what stat() says about them. Then all of them are read again, because they belong
- * together. Connections and requests, scrapes too, never wait for files, which may be on a share
- * that hangs. If what was read has a mistake, such as a certificate whose key is not written yet,
- * everything stays as it was until a file changes once more.
+ * Once a second a thread compares what stat() reports for the configuration, certificate, key and
+ * authorities. If one has changed, all are read again, because they belong together. Connections
+ * and requests, scrapes too, never wait for files, which may be on a share that hangs. If the files
+ * have a mistake, such as a certificate whose key is not written yet, the former settings stay in
+ * force until a file changes again.
  *
  * Connections get TLS from one struct tls_server, whose contents are exchanged
  * (exporter/http/tls.h). Whether there is TLS at all is decided when the program starts, as in the
@@ -34,7 +34,7 @@
 
 static const uint64_t watch_interval_ns = UINT64_C(1000000000);
 
-/* A file, as it was before it was read. */
+/* A file that is watched, with its stamp from before it was read. */
 struct watched {
 	char *path; /* owned; NULL: none */
 	struct os_file_stamp stamp;
@@ -47,13 +47,13 @@ struct web_config {
 
 	struct os_mutex reading; /* held while files are read: one thread at a time */
 	struct watched files[1 + WEB_PEMS];
-	atomic_bool in_force; /* written with the lock, read without */
+	atomic_bool in_force; /* written under the lock, read without it */
 
-	struct os_mutex mutex; /* of what requests read */
+	struct os_mutex mutex; /* guards what requests read */
 	struct web_settings *settings;
 	struct rate_limit rate;
 	uint64_t rate_limited;
-	uint64_t read_unix_ns; /* when what is in force was read */
+	uint64_t read_unix_ns; /* when the settings in force were read */
 
 	struct family *families[WEB_FAMILIES];
 	struct shard *shard;
@@ -65,7 +65,7 @@ struct web_config {
 	struct os_thread watch;
 };
 
-/* ---- taking what was read ---- */
+/* ---- putting settings in force ---- */
 
 static bool set_path(struct watched *file, const char *path)
 {
@@ -74,7 +74,7 @@ static bool set_path(struct watched *file, const char *path)
 	return file->path || !path;
 }
 
-/* Before they are read, so that a change meanwhile shows as a change afterwards. */
+/* Stamps files before they are read, so that a change during the read is noticed later. */
 static void stamp_files(struct web_config *config)
 {
 	for (unsigned i = 0; i <= WEB_PEMS; i++) {
@@ -91,13 +91,13 @@ static void note_files(struct web_config *config, const struct web_settings *set
 	for (unsigned i = 0; i < WEB_PEMS; i++) {
 		struct watched *file = &config->files[1 + i];
 
-		/* Without memory for the path it is not watched. */
+		/* If there is no memory for the path, the file is not watched. */
 		set_path(file, settings->pems[i].path);
 		file->stamp = settings->pems[i].stamp;
 	}
 }
 
-/* Puts the settings in place of those before. Takes them if it succeeds. */
+/* Replaces the settings in force. Takes ownership of the new ones if it succeeds. */
 static bool take_settings(struct web_config *config, struct web_settings *settings,
 			  struct etw_error *err)
 {
@@ -136,7 +136,7 @@ static bool take_settings(struct web_config *config, struct web_settings *settin
 	return true;
 }
 
-/* Reads all files and takes what is in them, if it is right. */
+/* Reads all files, and puts their settings in force if they have no mistakes. */
 static bool read_files(struct web_config *config, struct problems *problems, struct etw_error *err)
 {
 	struct web_settings *settings;
@@ -144,7 +144,7 @@ static bool read_files(struct web_config *config, struct problems *problems, str
 	stamp_files(config);
 	settings = web_settings_read(config->path, problems, err);
 	if (!settings) {
-		return false; /* which files it names is not known: the same are watched on */
+		return false; /* the files it names are unknown, so the former ones stay watched */
 	}
 	note_files(config, settings);
 	if (!settings->broken && take_settings(config, settings, err)) {
@@ -258,7 +258,7 @@ int web_config_refuse(struct web_config *config, const char *authorization, cons
 	case AUTH_GRANTED:
 		break;
 	case AUTH_DENIED:
-		if (authorization) { /* a browser first tries without a user */
+		if (authorization) { /* not logged without a user: browsers try that first */
 			log_info("A login was refused: unknown user or wrong password",
 				 log_text("client", client));
 		}
@@ -280,7 +280,7 @@ void web_config_add_headers(struct web_config *config, struct etw_text *out)
 	for (size_t i = 0; i < WEB_HEADERS; i++) {
 		const char *value = config->settings->headers[i];
 
-		/* X-Content-Type-Options is in each answer already, with the only value it has. */
+		/* Each answer already has X-Content-Type-Options with its only possible value. */
 		if (value && value[0] != '\0' && i != WEB_HEADER_CONTENT_TYPE_OPTIONS) {
 			text_add_format(out, "%s: %s\r\n", web_header_name(i), value);
 		}
@@ -298,7 +298,7 @@ static void set(struct web_config *config, enum web_family family, const char *l
 	family_set(config->families[family], config->shard, label ? &id : NULL, (int64_t)value);
 }
 
-/* Called before each scrape. */
+/* Sets the samples before each scrape. */
 static void show(void *context)
 {
 	struct web_config *config = context;
@@ -319,7 +319,7 @@ static void show(void *context)
 	}
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 struct web_config *web_config_open(const char *path, struct problems *problems,
 				   struct etw_error *err)

@@ -8,12 +8,14 @@
 
 #define LETTERS_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-/* What a path of a URL may have, except percent codes: paths are compared as they arrive. */
+/* The characters that a path of a URL may have. Percent codes are left out, because paths are
+ * compared as they arrive. */
 static const char path_characters[] = LETTERS_DIGITS "/-._~!$&'()*+,;=:@";
 static const char host_characters[] = LETTERS_DIGITS "-._~:[]";
 
-/* A slash, then what a URL allows. A browser would take "//host" for an address elsewhere, and
- * would resolve dots before it asks. */
+/* Returns whether a text is a slash followed by characters that are allowed. "//host" is refused
+ * because a browser takes it for another host, and dots because a browser resolves them before it
+ * sends the request. */
 static bool is_path(const char *path)
 {
 	if (path[0] != '/' || strspn(path, path_characters) != strlen(path) || strstr(path, "//")) {
@@ -29,7 +31,7 @@ static bool is_path(const char *path)
 	return true;
 }
 
-/* Copies text as a path that begins with a slash and does not end with one. */
+/* Copies a text as a path that begins with a slash and does not end with one. */
 static bool set_path(char to[WEB_PATH_SIZE_MAX], const char *text)
 {
 	size_t size = strlen(text);
@@ -43,7 +45,8 @@ static bool set_path(char to[WEB_PATH_SIZE_MAX], const char *text)
 	return written < WEB_PATH_SIZE_MAX && (size == 0 || is_path(to));
 }
 
-/* The size of "https://host:port" at the start of a URL; 0: the text is only a path, or no URL. */
+/* Returns the size in bytes of "https://host:port" at the start of a URL; 0: the text is only a
+ * path, or no URL. */
 static size_t origin_size(const char *url)
 {
 	static const char *const schemes[] = { "http://", "https://" };
@@ -78,7 +81,7 @@ static bool set_external_url(struct web_paths *paths, const char *url, struct et
 	return true;
 }
 
-/* Prometheus takes all slashes at both ends. */
+/* Sets the route prefix. As in Prometheus, all slashes at both ends are removed. */
 static bool set_route_prefix(struct web_paths *paths, const char *prefix, struct etw_error *err)
 {
 	return set_path(paths->prefix, prefix + strspn(prefix, "/")) ||

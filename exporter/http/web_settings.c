@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keys of a web configuration, a row each, as in config/config.c.
+ * Tables of the keys of a web configuration, one row for each key, as in config/config.c.
  *
  * The format is that of Prometheus' exporter toolkit ("Web configuration",
  * prometheus/exporter-toolkit), so that one file serves for all exporters of a machine. A key is
- * honoured or refused, never ignored: what the toolkit takes without effect, such as minimum
- * versions without a certificate, is an error here, and so is what this program cannot do (HTTP/2,
- * versions before TLS 1.2). docs/web.md lists all keys.
+ * applied or refused, never ignored: settings that the toolkit accepts without effect, such as
+ * minimum versions without a certificate, are errors here, and so are settings that this program
+ * does not support (HTTP/2, versions before TLS 1.2). docs/web.md lists all keys.
  *
- * The rows read the YAML into struct web_settings. check_tls() then reads the files that it names
- * and has OpenSSL try certificate and key, so that --check-config finds what would keep the server
- * from starting. The bytes of the files stay in the settings, because the server that uses them is
- * made later, and are overwritten after that. Relative paths start at the folder of the
- * configuration. Each file has the stamp that it had before it was read: a change while it is read
- * then shows as a change afterwards.
+ * The rows read the YAML into struct web_settings. check_tls() then reads the files that the YAML
+ * names and has OpenSSL try certificate and key, so that --check-config finds what would prevent
+ * the server from starting. The bytes of the files stay in the settings, because the server that
+ * uses them is made later, and are overwritten after that. Relative paths start at the folder of
+ * the configuration. Each file has the stamp that it had before it was read: a change while it is
+ * read then shows as a change afterwards.
  */
 #include "exporter/http/web_settings.h"
 
@@ -38,7 +38,7 @@ static const char *const pem_file_keys[WEB_PEMS] = { "cert_file", "key_file", "c
 static bool read_client_auth(struct yaml_reader *in, const struct yaml_node *node,
 			     const struct yaml_row *row, void *base)
 {
-	/* RequireClientCert: an older name, which the toolkit takes as well. */
+	/* RequireClientCert is an older name, which the toolkit accepts too. */
 	static const char *const words[] = { "NoClientCert",
 					     "RequestClientCert",
 					     "RequireAnyClientCert",
@@ -119,7 +119,7 @@ static const struct yaml_row tls_rows[] = {
 	  YAML_TO_LIST(struct web_settings, curves, tls.curve_count) },
 };
 
-/* The name of a text in errors. */
+/* Sets the name that errors use for a PEM text. */
 static bool name_pem(struct web_pem_source *pem, const char *key, struct etw_error *err)
 {
 	struct etw_text name = { 0 };
@@ -138,7 +138,7 @@ static bool name_pem(struct web_pem_source *pem, const char *key, struct etw_err
 	return true;
 }
 
-/* Finds where a text comes from; reads its file. */
+/* Finds the source of a PEM text, and reads its file. */
 static bool read_pem(struct yaml_reader *in, struct web_settings *settings, enum web_pem which)
 {
 	struct web_pem_source *pem = &settings->pems[which];
@@ -194,7 +194,7 @@ static bool has_pem(const struct web_settings *settings, enum web_pem which)
 	return settings->pems[which].text || settings->pems[which].file;
 }
 
-/* The keys that only have an effect, or only are safe, beside others. */
+/* Checks keys that have an effect, or are safe, only together with others. */
 static bool check_clients(struct yaml_reader *in, const struct yaml_node *node,
 			  const struct web_settings *settings)
 {
@@ -230,7 +230,7 @@ static bool check_tls(struct yaml_reader *in, const struct yaml_node *node, void
 	bool good = true;
 
 	if (node->size == 0) {
-		return true; /* as if the key were absent */
+		return true; /* the same as if the key were absent */
 	}
 	for (unsigned i = 0; i < WEB_PEMS; i++) {
 		if (i != WEB_CLIENT_CA && !has_pem(settings, i)) {
@@ -275,7 +275,7 @@ static bool check_http2(struct yaml_reader *in, const struct yaml_node *node, vo
 			  "with false, clients use HTTP/1.1");
 }
 
-/* What would end the line, or begin another one, cannot be sent. */
+/* Refuses values that would end the header line or begin another one. */
 static bool check_header(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	(void)base;
@@ -376,7 +376,7 @@ static bool read_user(struct yaml_reader *in, const struct yaml_node *node,
 
 /* ---- rate_limit ---- */
 
-/* A duration of Go ("1s", "1m30s", "1.5h"), in nanoseconds; 0 needs no unit. */
+/* Parses a duration of Go ("1s", "1m30s", "1.5h") into nanoseconds; 0 needs no unit. */
 static bool parse_go_duration(const char *text, uint64_t *ns)
 {
 	static const struct {

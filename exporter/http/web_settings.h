@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A web configuration as it was read: the file of --web.config.file, in the format of Prometheus'
- * exporter toolkit, and the files that it names.
+ * Reads a web configuration: the file of --web.config.file, in the format of Prometheus' exporter
+ * toolkit, and the files that it names.
  */
 #ifndef EXPORTER_HTTP_WEB_SETTINGS_H
 #define EXPORTER_HTTP_WEB_SETTINGS_H
@@ -21,29 +21,29 @@ struct yaml_tree;
 
 enum { WEB_HEADER_CONTENT_TYPE_OPTIONS = 2, WEB_HEADERS = 5, WEB_USERS_MOST = 1000 };
 
-/* The texts in PEM: from a file, or from the configuration itself. */
+/* The texts in PEM. Each comes from a file or from the configuration itself. */
 enum web_pem { WEB_CERT, WEB_KEY, WEB_CLIENT_CA, WEB_PEMS };
 
 struct web_pem_source {
 	const char *text;           /* inline; NULL: none */
-	const char *file;           /* as it was written; NULL: none */
-	const struct yaml_node *at; /* of either */
+	const char *file;           /* path as the configuration has it; NULL: none */
+	const struct yaml_node *at; /* node of text or file, for errors */
 	char *path;                 /* owned; NULL: no file */
 	struct os_file_stamp stamp; /* of the file before it was read */
-	char *bytes;                /* owned; what was read */
+	char *bytes;                /* owned; the contents of the file or the text */
 	size_t size;
 	char *name; /* owned; for errors */
 };
 
-/* Constant once it is made. Texts are in the memory of the tree unless they are owned. */
+/* Does not change once it is made. Texts belong to the tree unless they are marked as owned. */
 struct web_settings {
 	struct yaml_tree *tree;     /* owned */
-	bool broken;                /* it has errors: only the paths of its files are of use */
+	bool broken;                /* it has errors; only the paths of its files may be used */
 	struct os_file_stamp stamp; /* of the file before it was read */
 
 	struct web_pem_source pems[WEB_PEMS];
 	bool has_tls;
-	struct tls_options tls; /* borrows from the settings */
+	struct tls_options tls; /* its pointers borrow from the settings */
 	unsigned *suites, *curves;
 	const char **allowed_sans;
 
@@ -56,18 +56,18 @@ struct web_settings {
 };
 
 /*
- * Reads and checks. All mistakes are added to problems (NULL: dropped), the first one is in err,
- * and the settings are broken. Returns NULL if the file is not YAML, cannot be read, or without
- * memory.
+ * Reads and checks the file. If there are mistakes, all are added to problems (NULL: they are
+ * dropped), err has the first one, and the settings are marked as broken. Returns NULL if the file
+ * cannot be read or is not YAML, or without memory.
  */
 struct web_settings *web_settings_read(const char *path, struct problems *problems,
 				       struct etw_error *err);
 void web_settings_free(struct web_settings *settings); /* NULL is fine */
 
-/* Overwrites and frees the bytes of the files, which `tls` can then no longer be used with. */
+/* Overwrites and frees the bytes of the files; `tls` must not be used afterwards. */
 void web_settings_forget_files(struct web_settings *settings);
 
-/* The name of a header that can be set, by its index. */
+/* Returns the name of a header that can be configured, by its index. */
 const char *web_header_name(size_t index);
 
 #endif

@@ -10,8 +10,8 @@ struct fact {
 	struct fact *older, *newer;
 	uint64_t key;
 	size_t words;
-	uint8_t type;      /* enum fact_type; its list */
-	uint64_t order;    /* when it became true, among all facts */
+	uint8_t type;   /* enum fact_type, which selects the list */
+	uint64_t order; /* running number over all facts, in the order in which they became true */
 	uint64_t record[]; /* struct kept_record and what follows it */
 };
 
@@ -44,7 +44,7 @@ struct facts *facts_new(size_t memory_bytes, struct etw_error *err)
 
 static size_t bytes_of(const struct fact *fact)
 {
-	/* With its slot of the map and what the heap adds. */
+	/* The size includes the slot in the map and the overhead of the heap. */
 	return sizeof *fact + fact->words * sizeof(uint64_t) + 48;
 }
 
@@ -91,8 +91,8 @@ uint64_t facts_dropped(const struct facts *facts)
 	return facts->dropped;
 }
 
-/* Images, threads and names of files are many, and any program may describe events: they do not
- * push out processes. */
+/* Drops the oldest facts of the type that uses most memory. So images, threads, names of files, and
+ * descriptions of events, which any program may write, do not displace processes. */
 static void make_room(struct facts *facts)
 {
 	while (facts->bytes > facts->bytes_max) {

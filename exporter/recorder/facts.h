@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recording needs besides its events so that they can be decoded and attributed: which
- * processes, threads and images exist, the names of files, volumes, the configuration of the
- * system, descriptions of events. Each is a record of the source, kept under a key; a later record
- * with the same key replaces it, and one that ends the fact removes it.
+ * Facts are what a recording needs in addition to its events so that these can be decoded and
+ * attributed: which processes, threads and images exist, the names of files, volumes, the
+ * configuration of the system, descriptions of events. Each fact is a copy of a record of the
+ * source under a key. A later record with the same key replaces it, and a record that ends the fact
+ * removes it.
  *
- * Bounded; beyond its memory the oldest facts of the type that takes most of it go first. For one
- * thread at a time.
+ * The memory is bounded: when it is full, the oldest facts of the type that uses most of it are
+ * dropped. One thread at a time may use a struct facts.
  */
 #ifndef RECORDER_FACTS_H
 #define RECORDER_FACTS_H
@@ -24,13 +25,14 @@ struct facts *facts_new(size_t memory_bytes, struct etw_error *err);
 void facts_free(struct facts *facts); /* NULL is fine */
 void facts_clear(struct facts *facts);
 
-/* Takes over what a kept record says. False: there was no room or no memory for it. */
+/* Adds, replaces or removes the fact that a kept record states. Returns false if there was no room
+ * or no memory for it. */
 bool facts_take(struct facts *facts, const struct kept_record *record);
 
-/* Dropped to make room. */
+/* Returns how many facts were dropped to make room. */
 uint64_t facts_dropped(const struct facts *facts);
 
-/* All facts, one kept record behind the other, in the order in which they became true. */
+/* All facts as kept records, one after another, in the order in which they became true. */
 struct fact_copy {
 	uint64_t *words; /* owned; NULL: none */
 	size_t count;

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread of the flight recorder, its folder and its requests.
+ * Implements the thread of the flight recorder, its folder and its requests.
  *
- * A recording is written under a temporary name and renamed when it is whole and on the disk, so
- * that what has the name of a recording can be read. Names contain the time, so their order is that
- * of time, and the oldest go when there are more than `keep`; the one that was just written stays,
- * even if the clock was set back. Only names of exactly this form count: an operator may keep
- * copies in the folder under others. Files of a program that was ended while it wrote are removed
- * at the next start. Recordings hold what the machine does, so only their owner may read them.
+ * A recording is written under a temporary name and renamed when it is complete and on the disk, so
+ * that every file with the name of a recording can be read. Names contain the time, so they sort by
+ * time, and the oldest files are removed when there are more than `keep`. The file just written
+ * stays, even if the clock was set back. Only names of exactly this form count: an operator may
+ * keep copies in the folder under other names. If the program is ended while it writes, the next
+ * start removes the incomplete file. Recordings show what the machine does, so only their owner may
+ * read them.
  *
- * Two things keep a recorder from filling a disk or a processor: recordings have a distance in time
- * (`interval`; after one that failed, five seconds), and none is begun when the disk has less than
- * twice the memory of the rings free. A request that comes too early is refused and says so; a rule
- * that fires too early is counted and logged.
+ * Two limits prevent a recorder from filling a disk or occupying a processor: recordings have a
+ * least distance in time (`interval`, or five seconds after a failure), and none begins when less
+ * than twice the memory of the rings is free on the disk. A request that comes too early is refused
+ * with a sentence; a rule that fires too early is counted and logged.
  *
- * Requests have numbers. A thread that asks takes the next number and waits until the recorder has
- * served it; the recorder serves all numbers that were given before it begins to read the rings.
+ * Requests have numbers. A thread that requests a recording takes the next number and waits until
+ * the recorder has served it; the recorder serves all numbers that were given before it begins to
+ * read the rings.
  */
 #include "exporter/recorder/flight.h"
 
@@ -36,12 +38,12 @@
 #define RETRY_NS (5 * NS_PER_S)
 
 static const char name_start[] = "etw_exporter-";
-static const char name_time[] = "00000000T000000.000Z"; /* 0: a digit */
+static const char name_time[] = "00000000T000000.000Z"; /* a 0 stands for any digit */
 static const char name_end[] = ".etl";
 static const char partial_end[] = ".etl.partial";
 
 struct flight_recorder {
-	struct config_recorder config; /* texts and arrays are owned; no rules */
+	struct config_recorder config; /* a copy that owns its texts and arrays; without rules */
 	struct triggers *triggers;
 	struct registry *registry;
 	struct taps *taps;
@@ -51,12 +53,13 @@ struct flight_recorder {
 	struct os_mutex lock;
 	struct os_condition changed;
 	/* Guarded by the lock. */
-	uint64_t requested, served;             /* numbers of requests */
-	char reason[64];                        /* of the last request */
-	enum flight_result result;              /* of the last recording */
-	struct etw_text answer;                 /* likewise */
-	struct etw_text last_file, last_reason; /* of the last one that was written */
-	struct flight_statistics statistics;    /* those of recordings */
+	uint64_t requested, served; /* numbers of requests */
+	char reason[64];            /* reason of the last request */
+	enum flight_result result;  /* of the last recording */
+	struct etw_text answer;     /* sentence or path of the last recording */
+	struct etw_text last_file,
+		last_reason; /* file name and reason of the last recording written */
+	struct flight_statistics statistics; /* the members about recordings */
 	/* The thread's. */
 	uint64_t next_ns; /* when the next recording may begin */
 };
@@ -111,13 +114,13 @@ static bool is_ours(const char *name, const char *end)
 	return true;
 }
 
-/* The names in a folder, and the oldest of them. */
+/* Counts the names in a folder that end so, and finds the oldest. */
 struct listing {
 	const char *end;
-	const char *stays; /* a name that is left out; NULL: none */
+	const char *stays; /* a name that is not counted; NULL: none */
 	size_t count;
 	char *oldest; /* owned */
-	bool failed;  /* no memory for a name */
+	bool failed;  /* there was no memory for a name */
 };
 
 static bool look_at_name(void *context, const char *name)
@@ -133,10 +136,11 @@ static bool look_at_name(void *context, const char *name)
 		listing->oldest = text_duplicate(name, strlen(name));
 		listing->failed = !listing->oldest;
 	}
-	return !listing->failed; /* the next name may not be that of the oldest one */
+	return !listing->failed; /* after a failure the oldest name is unknown */
 }
 
-/* Removes the oldest files with this end until only `keep` are left beside the one that stays. */
+/* Removes the oldest files whose names have this end, until only `keep` are left in addition to the
+ * one that stays. */
 static void remove_oldest(const struct flight_recorder *recorder, const char *end, size_t keep,
 			  const char *stays)
 {
@@ -218,7 +222,7 @@ static bool look_for_name(void *context, const char *name)
 	return *sought != NULL;
 }
 
-/* A path that no recording has yet, not even one from before the clock was set back. */
+/* Finds a path that no recording has, not even one from before the clock was set back. */
 static bool find_path(const struct flight_recorder *recorder, struct etw_text *path)
 {
 	uint64_t unix_ns = os_unix_time_ns();
@@ -251,7 +255,8 @@ static bool has_room(const struct flight_recorder *recorder, struct etw_error *e
 			 recorder->config.dir, room, needed);
 }
 
-/* path: that of the recording when it succeeds. */
+/* Writes a recording under a temporary name and renames it. path: gets the path of the recording on
+ * success. */
 static bool write_file(struct flight_recorder *recorder, struct etw_text *path,
 		       struct recording_result *result, struct etw_error *err)
 {
@@ -267,7 +272,7 @@ static bool write_file(struct flight_recorder *recorder, struct etw_text *path,
 		good = !partial.failed || error_no_memory(err, "a recording");
 	}
 	if (good) {
-		/* Made anew, so that only its owner may read it. */
+		/* The file is made anew, so that only its owner may read it. */
 		good = os_file_remove(partial.data, err) &&
 		       os_file_write_whole(partial.data, "", 0, err) &&
 		       recording_write(partial.data, taps, taps_list(recorder->taps, taps),
@@ -293,7 +298,7 @@ static void count_recording(struct flight_recorder *recorder, enum flight_result
 	}
 }
 
-/* Writes a recording, or refuses to. number: of the last request that it serves. */
+/* Writes a recording or refuses to. number: the number of the last request that it serves. */
 static void record(struct flight_recorder *recorder, const char *reason, uint64_t number)
 {
 	struct recording_result written = { 0 };
@@ -350,7 +355,8 @@ static bool is_stopping(const struct flight_recorder *recorder)
 	return atomic_load_explicit(&recorder->stopping, memory_order_acquire);
 }
 
-/* Waits for a request, at most until `until_ns`. Returns its number; 0: none came. */
+/* Waits for a request, at most until `until_ns`. Returns the number of the last request, or 0 if
+ * none came. */
 static uint64_t wait_for_request(struct flight_recorder *recorder, uint64_t until_ns,
 				 char reason[64])
 {
@@ -415,7 +421,7 @@ void flight_stop(struct flight_recorder *recorder)
 
 /* ---- requests ---- */
 
-/* With the lock. */
+/* Takes a number for a request. The caller holds the lock. */
 static uint64_t ask(struct flight_recorder *recorder, const char *reason)
 {
 	size_t size = strlen(reason);
@@ -523,7 +529,7 @@ static void free_texts(const char **texts, size_t count)
 	free((void *)texts);
 }
 
-/* A reload frees the configuration that the recorder was made of. */
+/* Copies the configuration, because a reload frees the one from which the recorder was made. */
 static bool copy_config(struct config_recorder *to, const struct config *config)
 {
 	const struct config_recorder *from = &config->recorder;

@@ -2,22 +2,22 @@
 /*
  * A recording of the flight recorder has two parts. First comes what existed before its first
  * record: the facts of every ring, written as a rundown writes them, a tick before the first
- * record. A process that started an hour ago becomes a DCStart, a loaded image likewise, the name
- * of a file a FileRundown; these events have the layout of the ones that they are made of ("Process
- * class", "Image class", "FileIo class", Microsoft Learn). A reader therefore names processes and
- * files, and does not count a start that it did not record. Then come the records of the rings,
- * merged by time, each on the processor that it came from.
+ * record. A process that started an hour ago or a loaded image becomes a DCStart, and the name of a
+ * file becomes a FileRundown; these events have the same layout as the events from which they are
+ * made ("Process class", "Image class", "FileIo class", Microsoft Learn). A reader therefore names
+ * processes and files, and does not count a start that it did not record. Then come the records of
+ * the rings, merged by time, each on the processor that it came from.
  *
- * Records of one ring are in the order in which their consumer had them, which is that of time
+ * Records of one ring are in the order in which their consumer received them, which is that of time
  * except for the few that Windows delivers late. All rings of live sessions have one clock, the
  * performance counter, so raw times are compared and written as they are. A ring with another clock
  * than the first one is left out, and its records are counted.
  *
- * A recording that grows is the same, in many steps. Each step reads what the rings have received
- * since. A session delivers a buffer when it is full or when it is flushed, so while one session is
- * ahead, another may still deliver earlier records: those of the last moments stay in their rings
- * until the next step, unless a ring is about to fill up. A record that comes later than that is
- * written where it comes; readers sort by time.
+ * A recording that grows is written in many such steps. Each step reads what the rings have
+ * received since the last one. A session delivers a buffer when the buffer is full or flushed, so
+ * while one session is ahead, another may still deliver earlier records. Therefore the records of
+ * the last moments stay in their rings until the next step, unless a ring is about to overflow. A
+ * record that comes even later is written out of order; readers sort by time.
  */
 #include "exporter/recorder/recording.h"
 
@@ -31,9 +31,9 @@
 
 enum {
 	RECORD_SIZE_MAX = UINT16_MAX,
-	BUFFER_SIZE = 68 << 10, /* room for the largest record; each processor has one */
-	PROCESSORS_MAX = 2048,  /* of Windows; a recording may say anything */
-	ITEMS_MAX = 64,         /* extended items of a record; Windows writes some ten at most */
+	BUFFER_SIZE = 68 << 10, /* room for the largest record; each processor has one buffer */
+	PROCESSORS_MAX = 2048,  /* the most that Windows has; a recording may claim any number */
+	ITEMS_MAX = 64,         /* extended items of a record; Windows writes about ten at most */
 	MESSAGE_GUID_TIME_IDS = 0x02 | 0x08 | 0x20, /* docs/etl-format.md section 4 */
 	EVENT_CLASSIC_HEADER = 0x0100,
 };
@@ -42,8 +42,8 @@ struct input {
 	struct tap *tap;
 	struct ring_reader reader;
 	struct tap_facts facts;
-	const struct kept_record *next; /* NULL: no more at the moment */
-	bool open;                      /* the ring has had a record */
+	const struct kept_record *next; /* NULL: no more records at the moment */
+	bool open;                      /* the ring has a record, so the reader is open */
 	bool facts_written;
 	bool other_clock;
 };
@@ -53,24 +53,25 @@ struct ring_writer {
 	struct input *inputs;
 	size_t count;
 	struct etw_writer *writer;     /* owned; NULL before the first record */
-	struct etw_source_clock clock; /* of the first record, as are the next two */
+	struct etw_source_clock clock; /* of the first record, as are start_raw and wait_raw */
 	int64_t start_raw;
 	int64_t wait_raw;
 	uint64_t wait_ns;
-	int64_t last_raw;   /* of the last record that was written */
-	int64_t newest_raw; /* of all that the rings have had */
+	int64_t last_raw;   /* raw time of the last record that was written */
+	int64_t newest_raw; /* greatest raw time that the rings have received */
 	uint16_t processors;
 	struct recording_result result;
-	const atomic_bool *stop; /* borrowed; NULL: never */
+	const atomic_bool *stop; /* borrowed; NULL: the writer is never stopped */
 };
 
 /* ---- one record ---- */
 
-/* The record as a rundown writes it. */
+/* Changes the opcode of a record to the one that a rundown would write. */
 static void describe_existing(struct etw_record *record, enum fact_type type)
 {
 	if (type == FACT_PROCESS || type == FACT_THREAD || type == FACT_IMAGE) {
-		/* A load is a record of the process group (docs/etl-format.md section 8). */
+		/* A load of an image is a record of the process group (docs/etl-format.md section
+		 * 8). */
 		if (record->kernel_group == ETW_KERNEL_GROUP_PROCESS &&
 		    record->opcode == ETW_KERNEL_OPCODE_IMAGE_LOAD) {
 			record->kernel_group = ETW_KERNEL_GROUP_IMAGE;
@@ -81,7 +82,7 @@ static void describe_existing(struct etw_record *record, enum fact_type type)
 	}
 }
 
-/* False: it is left out and counted. */
+/* Writes one record. Returns false if it is too large; then it is left out and counted. */
 static bool write_record(struct ring_writer *to, const struct etw_record *record)
 {
 	struct etw_out_item items[ITEMS_MAX];
@@ -144,7 +145,8 @@ static void write_facts(struct ring_writer *to, struct input *input)
 
 		kept_read(kept, &record);
 		describe_existing(&record, (enum fact_type)kept->fact);
-		/* In one buffer they stay in the order in which they became true. */
+		/* All facts go to one processor, so that they stay in the order in which they
+		 * became true. */
 		record.raw_time = to->last_raw;
 		record.processor = 0;
 		to->result.facts += write_record(to, &record);
@@ -172,7 +174,8 @@ static bool is_stopped(const struct ring_writer *recording)
 	return recording->stop && atomic_load_explicit(recording->stop, memory_order_relaxed);
 }
 
-/* The next record of a ring; those with another clock are counted instead. */
+/* Moves to the next record of a ring. If the ring has another clock, its records are only
+ * counted. */
 static void advance(struct ring_writer *recording, struct input *input)
 {
 	input->next = ring_reader_next(&input->reader);
@@ -182,7 +185,8 @@ static void advance(struct ring_writer *recording, struct input *input)
 	}
 }
 
-/* Whether no other session is expected to deliver an earlier record. */
+/* Returns whether a record can be written because no other session is expected to deliver an
+ * earlier one. */
 static bool is_due(const struct ring_writer *recording, const struct input *first)
 {
 	if (recording->count == 1 || ring_reader_is_late(&first->reader)) {
@@ -262,7 +266,8 @@ static struct etw_writer_options header_of(const struct ring_writer *recording,
 	return options;
 }
 
-/* A tick before the first record, so that a sort by time leaves the rundown in front. */
+/* Returns the time of the rundown: one tick before the first record, so that it stays first in a
+ * sort by time. */
 static int64_t start_of(const struct input *first)
 {
 	return first->next->raw_time == ETW_RECORD_NO_TIME ?
@@ -270,7 +275,7 @@ static int64_t start_of(const struct input *first)
 		       etw_time_add(first->next->raw_time, -1);
 }
 
-/* Before there is a file: what the first record so far says about its clock. */
+/* Takes the clock of the earliest record so far, before there is a file. */
 static void take_clock(struct ring_writer *recording, const struct input *first)
 {
 	recording->clock = first->reader.clock;
@@ -279,7 +284,7 @@ static void take_clock(struct ring_writer *recording, const struct input *first)
 		(int64_t)((double)recording->wait_ns / 1e9 * (double)recording->clock.frequency);
 }
 
-/* The file, with the machine of the first record. */
+/* Opens the file; its header describes the machine of the first record. */
 static bool begin(struct ring_writer *recording, const struct input *first, struct etw_error *err)
 {
 	struct etw_writer_options options;
@@ -344,10 +349,10 @@ void ring_writer_close(struct ring_writer *recording)
 	free(recording);
 }
 
-/* Looks at what the rings have received. */
+/* Opens the rings that have their first record, and finds what the others have received. */
 static bool look_at_rings(struct ring_writer *recording, struct etw_error *err)
 {
-	/* All are opened before any is read, so that they show the same moment. */
+	/* All are opened before any is read, so that they show the same time. */
 	for (size_t i = 0; i < recording->count; i++) {
 		struct input *input = &recording->inputs[i];
 
@@ -367,7 +372,7 @@ static bool look_at_rings(struct ring_writer *recording, struct etw_error *err)
 	return true;
 }
 
-/* Those that were opened in this step. */
+/* Begins to read the inputs that were opened in this step. */
 static void begin_inputs(struct ring_writer *recording)
 {
 	for (size_t i = 0; i < recording->count; i++) {
@@ -416,7 +421,8 @@ bool ring_writer_follow(struct ring_writer *recording, bool all, struct etw_erro
 		take_clock(recording, first);
 	}
 	find_newest(recording);
-	/* The header has the time of the first record, so that one must be certain. */
+	/* The header has the time of the first record, so it must be certain which record is the
+	 * first. */
 	if (!recording->writer && !all && !is_due(recording, first)) {
 		return true;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes what the rings hold into one recording: at once, or again and again while consumers add.
+ * Writes the records of the rings into one recording, either in one step or in many while consumers
+ * add.
  */
 #ifndef RECORDER_RECORDING_H
 #define RECORDER_RECORDING_H
@@ -15,19 +16,20 @@
 
 struct recording_result {
 	uint64_t bytes;
-	uint64_t facts;   /* records that say what existed before */
+	uint64_t facts;   /* records that state what existed before */
 	uint64_t records; /* those of the rings */
-	uint64_t lost;    /* were overwritten before they could be read */
-	/* Left out: larger than the records of a recording, although a ring takes them. */
+	uint64_t lost;    /* records overwritten before they could be read */
+	/* Records left out because they are too large for a recording, although a ring takes
+	 * them. */
 	uint64_t too_large;
-	uint64_t other_clock; /* left out: of a session with another clock than the others */
+	uint64_t other_clock; /* records left out because their session has another clock */
 	uint64_t span_ns;
 };
 
 /*
  * Reads the rings of all taps while their consumers add, and writes the file at path, which is
- * overwritten. On failure it may stay behind incomplete. Fails when no ring has a record, and when
- * *stop is set meanwhile (NULL: never).
+ * overwritten. On failure an incomplete file may remain. Fails if no ring has a record, or if *stop
+ * is set meanwhile (stop may be NULL). Reading does not delay the consumers.
  */
 bool recording_write(const char *path, struct tap *const *taps, size_t count,
 		     const atomic_bool *stop, struct recording_result *result,
@@ -38,26 +40,27 @@ bool recording_write(const char *path, struct tap *const *taps, size_t count,
 struct ring_writer; /* opaque */
 
 /*
- * path is overwritten when the first record is there. taps is borrowed. wait_ns: a session may
- * deliver a record so long after another one has delivered a later record; so the records of
- * several sessions are written in order of time. A ring that fills up is not waited for.
+ * The file at path is overwritten when the first record arrives. taps is borrowed until
+ * ring_writer_close(). wait_ns: how long after a record another session may still deliver an
+ * earlier one; records wait that long, so that those of several sessions are written in order of
+ * time. Records do not wait if their ring would overflow.
  */
 struct ring_writer *ring_writer_open(const char *path, struct tap *const *taps, size_t count,
 				     uint64_t wait_ns, struct etw_error *err);
 
-/* Writes what the rings have received since the last call. all: without waiting, because nothing
- * more comes. */
+/* Writes the records that the rings have received since the last call. all: writes even those that
+ * would still wait, because no more will come. */
 bool ring_writer_follow(struct ring_writer *writer, bool all, struct etw_error *err);
 
-/* So far. */
+/* Returns the counts so far, valid until ring_writer_close(). */
 const struct recording_result *ring_writer_result(const struct ring_writer *writer);
 
-/* Completes the file, which then reports these losses of the sessions, and those of the rings.
- * Fails when there was no record. Once. */
+/* Completes the file. Its header reports these losses of the sessions plus the records that were
+ * lost in the rings. Fails if there was no record. Call it once. */
 bool ring_writer_finish(struct ring_writer *writer, uint64_t lost_events, uint64_t lost_buffers,
 			struct etw_error *err);
 
-/* A file that was not finished stays behind incomplete. NULL is fine. */
+/* Frees the writer. A file that was not finished remains incomplete. NULL is fine. */
 void ring_writer_close(struct ring_writer *writer);
 
 #endif

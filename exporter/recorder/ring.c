@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring of blocks with a sequence number each.
+ * Implements a ring of blocks, each of which has a sequence number.
  *
- * The consumer fills one block after the other and begins again with the oldest. Every block has
- * the number of its turn, which is 0 while the block is emptied. A reader copies a block, and looks
- * at the number before and after: if it is another one, the consumer has begun to overwrite the
- * block, the copy is thrown away, and its records are counted as lost. So the consumer never waits
- * for a reader, and a reader never sees half a record. All words are atomic, because both sides may
+ * The consumer fills one block after another and then overwrites the oldest. The number of a block
+ * rises with each use, and is 0 while the block is emptied. A reader copies a block and reads the
+ * number before and after. If the numbers differ, the consumer has begun to overwrite the block:
+ * the copy is dropped, and its records are counted as lost. Therefore the consumer never waits for
+ * a reader, and a reader never sees half a record. All words are atomic, because both sides may
  * touch one at the same time; stores release and loads acquire, so that a reader that has seen one
- * word of the next turn also sees that the number has changed. On x86 these are plain moves.
+ * word of the next use also sees that the number has changed. On x86 these are plain moves.
  *
  * A reader begins with the oldest block, which is the one that the consumer overwrites next. To
- * give it a start, the ring shows only its newest seven eighths, the window; a block in the last
- * eighth is no longer part of what the ring holds, but still readable.
+ * give the reader time, only the newest seven eighths of the ring count as its contents, the
+ * window. A block in the last eighth no longer counts, but can still be read.
  *
- * Some records say what exists: a process, the name of a file. When their block leaves the window
- * they are taken over into the facts, which are thus the state of the machine at the moment of the
- * oldest record in the window. A reader copies the facts, and with them the number of the last
- * block that they contain: it reads on behind that one, and nothing is missing or there twice. Both
- * sides take a flag for this. The consumer only tries: while a reader copies, blocks that leave the
- * window wait, and the consumer takes their facts when it begins one of the next blocks. The last
- * eighth is the time it has for that.
+ * Some records state what exists: a process, the name of a file. When their block leaves the
+ * window, they are copied into the facts, which therefore describe the machine at the time of the
+ * oldest record in the window. A reader copies the facts together with the number of the last block
+ * that they include, and continues after that block, so that nothing is missing or read twice. Both
+ * sides take a flag for this. The consumer only tries to take it: while a reader copies, the facts
+ * of blocks that leave the window wait, and the consumer takes them when it begins one of the next
+ * blocks. It has time for that until it overwrites the last eighth.
  *
- * Records of a block that hold facts are chained, so that no others are read then.
+ * The records of a block that state facts are chained, so that the consumer need not read the
+ * others.
  */
 #include "exporter/recorder/ring.h"
 
@@ -34,7 +35,7 @@
 
 enum {
 	BLOCK_WORDS = RING_BLOCK_BYTES / sizeof(uint64_t),
-	MARGIN_SHARE = 8, /* one block in so many is not in the window */
+	MARGIN_SHARE = 8, /* one of this many blocks is outside the window */
 	NO_FACT = UINT32_MAX,
 };
 
@@ -44,40 +45,40 @@ _Static_assert(sizeof(struct kept_record) % sizeof(uint64_t) == 0, "whole words"
 typedef _Atomic(uint64_t) word;
 
 struct block {
-	word number;      /* of its turn, from 1; 0: it is being emptied */
+	word number;      /* sequence number, from 1; 0: the block is being emptied */
 	word used;        /* words */
 	word first_index; /* running number of its first record */
-	word first_time;  /* raw; if it has none, of the record before */
-	/* The consumer's. */
-	uint32_t first_fact, last_fact; /* where they are, in words; NO_FACT: none */
+	word first_time;  /* raw time of that record or, if it has none, of the record before */
+	/* Only the consumer uses these. */
+	uint32_t first_fact, last_fact; /* their offsets in words; NO_FACT: none */
 };
 
 struct ring {
 	word *words;
 	struct block *blocks;
 	uint64_t count, window; /* blocks */
-	/* The consumer's, which readers load: */
+	/* The consumer writes these and readers load them. */
 	word head;  /* number of the block that is being filled */
 	word first; /* number of the first block since ring_begin() */
 	word added;
 	word overwritten;
 	word too_large;
 	word facts_dropped;
-	word last_time; /* raw, of the last record that has one */
-	/* The consumer's: the block that it fills, its words and how many are used. NULL: none
-	 * since ring_begin(). */
+	word last_time; /* raw time of the last record that has one */
+	/* Only the consumer uses these: the block that it fills, the block's words, and how many
+	 * are used. NULL: no block since ring_begin(). */
 	struct block *current;
 	word *current_words;
 	uint64_t current_used;
-	uint64_t *scratch;   /* the consumer's: one record */
-	uint64_t facts_lost; /* likewise: blocks that were overwritten before their facts were taken
-			      */
+	uint64_t *scratch;   /* owned; one record; only the consumer uses it */
+	uint64_t facts_lost; /* blocks overwritten before their facts were taken; only the
+				consumer's */
 	atomic_bool held;    /* guards the next three */
 	struct facts *facts;
 	uint64_t noted;              /* number of the last block whose facts are taken */
-	uint64_t noted_index;        /* running number of the first record behind it */
-	struct os_mutex lock;        /* of readers that open, and ring_begin(); guards clock */
-	struct os_condition changed; /* nothing sets it: a wait is a pause */
+	uint64_t noted_index;        /* running number of the first record after that block */
+	struct os_mutex lock;        /* held in ring_reader_open() and ring_begin(); guards clock */
+	struct os_condition changed; /* it is never signalled: a wait on it is only a pause */
 	struct etw_source_clock clock;
 };
 
@@ -91,7 +92,7 @@ static void set(word *at, uint64_t value)
 	atomic_store_explicit(at, value, memory_order_release);
 }
 
-/* Adds to a number that only the consumer writes. */
+/* Adds to a number that only the consumer writes, so no atomic addition is needed. */
 static void add(word *at, uint64_t value)
 {
 	set(at, atomic_load_explicit(at, memory_order_relaxed) + value);
@@ -107,7 +108,8 @@ static word *words_of(const struct ring *ring, uint64_t number)
 	return ring->words + number % ring->count * BLOCK_WORDS;
 }
 
-/* Writes to each page once, so that the consumer does not wait for the system to provide it. */
+/* Writes to each page of memory once, so that the consumer does not wait for the system to provide
+ * it later. */
 static void touch_pages(const struct ring *ring)
 {
 	enum { PAGE_WORDS = 4096 / sizeof(word) };
@@ -178,7 +180,7 @@ static void let_go(struct ring *ring)
 	atomic_store_explicit(&ring->held, false, memory_order_release);
 }
 
-/* Takes the facts of a block over; the flag is held. */
+/* Takes over the facts of a block. The caller holds the flag. */
 static void note_block(struct ring *ring, uint64_t number)
 {
 	const struct block *block = block_of(ring, number);
@@ -188,7 +190,7 @@ static void note_block(struct ring *ring, uint64_t number)
 
 	ring->noted = number;
 	if (get(&block->number) != number) {
-		ring->facts_lost++; /* a reader held the flag for a whole turn */
+		ring->facts_lost++; /* a reader held the flag until the block was overwritten */
 		return;
 	}
 	while (at != NO_FACT) {
@@ -206,7 +208,7 @@ static void note_block(struct ring *ring, uint64_t number)
 	ring->noted_index = get(&block_of(ring, number + 1)->first_index);
 }
 
-/* Takes the facts of the blocks up to `last`, unless a reader copies the facts. */
+/* Takes over the facts of the blocks up to `last`, unless a reader is copying the facts. */
 static void note_until(struct ring *ring, uint64_t last)
 {
 	if (!try_hold(ring)) {
@@ -221,17 +223,18 @@ static void note_until(struct ring *ring, uint64_t last)
 
 /* ---- the consumer ---- */
 
-/* The next block becomes the one to fill. */
+/* Begins to fill the next block. */
 static void begin_block(struct ring *ring)
 {
 	uint64_t number = get(&ring->head) + 1;
 	struct block *block = block_of(ring, number);
 
-	/* First, because the facts of the block that changes may not be taken yet. */
+	/* This comes first, because the facts of the block that is overwritten may not be taken
+	 * yet. */
 	if (number >= get(&ring->first) + ring->window) {
 		uint64_t leaves = number - ring->window;
 
-		/* A block ends where the next one begins, which is known of all but the last. */
+		/* The first index of the next block shows how many records this block has. */
 		set(&ring->overwritten, get(&block_of(ring, leaves + 1)->first_index));
 		note_until(ring, leaves);
 	}
@@ -266,7 +269,7 @@ void ring_begin(struct ring *ring, const struct etw_source_clock *clock)
 	os_mutex_unlock(&ring->lock);
 }
 
-/* Copies bytes into words; the last one is padded with zeros. */
+/* Copies bytes into words, pads the last word with zeros, and returns the position after it. */
 static word *put(word *to, const void *from, size_t size)
 {
 	const uint8_t *bytes = from;
@@ -329,8 +332,8 @@ void ring_add(struct ring *ring, const struct etw_record *record, const struct r
 	if (fact->type != FACT_NONE) {
 		chain_fact(ring->current, ring->current_words, (uint32_t)ring->current_used);
 	}
-	/* The record becomes visible, and only then counts: a reader that sees the count also sees
-	 * the record, and takes none for lost that is about to come. */
+	/* The record becomes visible before it is counted, so that a reader that sees the count
+	 * also sees the record and does not count it as lost. */
 	ring->current_used += kept.words;
 	set(&ring->current->used, ring->current_used);
 	add(&ring->added, 1);
@@ -377,7 +380,7 @@ int64_t ring_newest(const struct ring *ring)
 	return (int64_t)get(&ring->last_time);
 }
 
-/* What the ring holds now is what the reader reads. The count first: see ring_add(). */
+/* Lets the reader read what the ring has now. The count is read first: see ring_add(). */
 static void set_end(struct ring_reader *reader)
 {
 	const struct ring *ring = reader->ring;
@@ -413,8 +416,8 @@ bool ring_reader_open(struct ring_reader *reader, struct ring *ring, struct etw_
 	return good;
 }
 
-/* Copies the words of a block from number `from` on, and says how many are used then. False: the
- * block was overwritten. */
+/* Copies the words of block `number` from index `from` on, and sets *used to the number of words
+ * used. Returns false if the block has been overwritten. */
 static bool copy_words(struct ring_reader *reader, uint64_t number, uint64_t from, uint64_t *used,
 		       uint64_t *first_index)
 {
@@ -436,7 +439,7 @@ static bool copy_words(struct ring_reader *reader, uint64_t number, uint64_t fro
 	return get(&block->number) == number;
 }
 
-/* Copies the next block. False: it was overwritten. */
+/* Copies the next block. Returns false if it has been overwritten. */
 static bool copy_block(struct ring_reader *reader)
 {
 	uint64_t number = reader->next++, used, first_index;
@@ -479,7 +482,8 @@ void ring_reader_more(struct ring_reader *reader)
 	uint64_t used, first_index;
 
 	set_end(reader);
-	/* The block that was copied last may have got more records, or its first. */
+	/* The block that was copied last may have received further records since, or its first
+	 * one. */
 	if (reader->copied != 0 && reader->copied == reader->next - 1 &&
 	    copy_words(reader, reader->copied, reader->count, &used, &first_index)) {
 		reader->count = (size_t)used;

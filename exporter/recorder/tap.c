@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides for each event class, once, what happens with its events: whether the filters of the
- * configuration keep them, and whether they are facts.
+ * Resolves once for each event class what happens with its events: whether the filters of the
+ * configuration keep them, and whether they state facts.
  *
- * Facts are always kept, also those that the filters leave out, because without them the rest
- * cannot be decoded or attributed. Which events are facts is a table by kernel class and opcode,
- * with the fields that make up the key: the id of a process, the id of a thread, process and
- * address of an image, the key of a file. Facts without such fields (descriptions of events, the
- * configuration of the system) have a hash of their payload as key, so that one that comes again
+ * Facts are always kept, even if the filters leave their events out, because without them the other
+ * events cannot be decoded or attributed. A table by kernel class and opcode lists the events that
+ * state facts, with the fields that form the key: the id of a process, the id of a thread, process
+ * and address of an image, the key of a file. Facts without such fields (descriptions of events,
+ * the configuration of the system) have a hash of their payload as key, so that a repeated fact
  * takes no further room. A manifest decodes the events of the process that announced it, so the key
  * of its chunks contains the process. Keys are hashes with a seed, because the author of a payload
  * must not be able to replace the facts of others.
  *
- * A file that only FileIo/Create has named is no fact: its record says nothing about a file key,
- * and a copy of it at the start of a recording would count as one more operation.
+ * A file that only FileIo/Create has named is not a fact: its record has no file key, and a copy of
+ * it at the start of a recording would count as one more operation.
  */
 #include "exporter/recorder/tap.h"
 
@@ -41,7 +41,7 @@ struct fact_row {
 	uint8_t first, last; /* opcodes */
 	enum fact_type type;
 	enum key_type key_type;
-	const char *fields[2]; /* of the key */
+	const char *fields[2]; /* names of the fields that form the key */
 };
 
 #define ONLY(opcode) opcode, opcode
@@ -76,7 +76,7 @@ static const struct fact_row rows[] = {
 
 /* What happens with the events of a class. */
 struct tap_class {
-	bool left_out; /* by the filters, or as the header of a log file */
+	bool left_out; /* the filters leave it out, or it is the header of a log file */
 	bool header;
 	enum fact_type type;
 	enum key_type key_type;
@@ -90,7 +90,7 @@ struct tap {
 	uint64_t seed;
 	struct os_mutex lock; /* guards facts */
 	struct tap_facts facts;
-	_Atomic(uint32_t) processors;      /* of the records so far */
+	_Atomic(uint32_t) processors;      /* count, at least what the records so far show */
 	atomic_uint_least8_t pointer_size; /* of the last kernel record */
 	int64_t raw_time;                  /* of the last record */
 };
@@ -211,7 +211,7 @@ static void find_fact(struct tap_class *to, const struct etw_event_class *class)
 			to->key[k] = etw_field_reader_of(class->schema, index, class->pointer_size);
 		}
 		if (row->key_type == KEY_FIELDS && to->key[0].size == 0) {
-			to->type = FACT_NONE; /* no layout, no key */
+			to->type = FACT_NONE; /* without a layout there is no key */
 		}
 	}
 }
@@ -227,7 +227,7 @@ bool tap_prepare(struct tap *tap, struct etw_event_class *class)
 	*class->tap =
 		(struct tap_class){ .kernel_class = (enum etw_kernel_class) class->kernel_class };
 	find_fact(class->tap, class);
-	/* A recording has one header of its own. */
+	/* The header of a source is left out, because a recording gets its own. */
 	class->tap->header = class->kernel_class == ETW_KERNEL_EVENT_TRACE &&
 			     class->opcode == ETW_KERNEL_OPCODE_EVENT_TRACE_HEADER;
 	class->tap->left_out =
@@ -257,7 +257,8 @@ static uint64_t key_of(const struct tap *tap, enum etw_kernel_class kernel_class
 	return text_hash((const char *)parts, sizeof parts, tap->seed);
 }
 
-/* False: the payload is too short for the key. */
+/* Computes the key of the fact that a record states. Returns false if the payload is too short for
+ * it. */
 static bool find_key(const struct tap *tap, const struct etw_record *record,
 		     const struct etw_event_class *class, uint64_t *key)
 {
@@ -366,14 +367,14 @@ void tap_know(struct tap *tap, const struct etw_record *record, const struct etw
 	}
 }
 
-/* ---- records that a live session does not deliver, as a recording has them ---- */
+/* ---- records of a recording that a live session does not deliver ---- */
 
-/* What such a record is about. */
+/* The event class and the key of such a record. */
 struct found {
 	enum etw_kernel_class kernel_class;
 	const char *class_name;
 	uint8_t opcode, version;
-	uint64_t key[2]; /* of the fact */
+	uint64_t key[2]; /* numbers that identify the fact */
 };
 
 static void know(struct tap *tap, const struct found *found, struct etw_payload *payload)
@@ -412,7 +413,7 @@ void tap_know_process(struct tap *tap, uint32_t process_id, const char *name)
 	};
 	struct etw_payload payload;
 
-	/* Process_V3_TypeGroup1: what is not known is 0. */
+	/* The layout is Process_V3_TypeGroup1; unknown fields are 0. */
 	etw_payload_init(&payload, 8);
 	etw_payload_pointer(&payload, 0);
 	etw_payload_u32(&payload, process_id);
@@ -435,7 +436,7 @@ void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path)
 	struct etw_payload payload;
 
 	if (!dos_path) {
-		return; /* what was recorded under the letter keeps it */
+		return; /* the volume lost its letter, but earlier records need it */
 	}
 	etw_payload_init(&payload, 8);
 	etw_payload_wstring(&payload, nt_path);
@@ -454,9 +455,9 @@ void tap_know_disk(struct tap *tap, uint32_t disk, const char *model, uint32_t b
 	struct etw_payload payload;
 
 	if (!model) {
-		return; /* what was recorded of the disk is about it */
+		return; /* the disk is gone, but earlier records need its fact */
 	}
-	/* SystemConfig_V2_PhyDisk: what is not known is 0. */
+	/* The layout is SystemConfig_V2_PhyDisk; unknown fields are 0. */
 	etw_payload_init(&payload, 8);
 	etw_payload_u32(&payload, disk);
 	etw_payload_u32(&payload, bytes_per_sector);
@@ -478,8 +479,8 @@ void tap_know_partition(struct tap *tap, uint32_t disk, uint32_t partition, cons
 				       (uint64_t)disk << 32 | partition } };
 	struct etw_payload payload;
 
-	/* The record has room for a letter; a volume with a mount folder is known by
-	 * tap_know_volume(). */
+	/* The record only has room for a drive letter; tap_know_volume() records a volume with a
+	 * mount folder. */
 	if (!file_system || partition == ETW_SOURCE_NO_PARTITION || strlen(volume) >= 4) {
 		return;
 	}
@@ -510,8 +511,8 @@ void tap_know_service(struct tap *tap, uint32_t process_id, uint32_t tag, const 
 	struct etw_payload payload;
 
 	if (!name || tag == 0) {
-		/* In a recording no tag means that the service does not run. The only service of a
-		 * process, whose tag is not asked for, thus has no record. */
+		/* In a recording, tag 0 means that the service does not run. The only service of a
+		 * process has no known tag, so it gets no record. */
 		return;
 	}
 	/* SystemConfig_V2_Services */

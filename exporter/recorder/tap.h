@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the flight recorder takes of one consumer: which records its ring keeps, and what they say
- * about the machine.
+ * Chooses the records of one consumer that its ring keeps, and recognises the facts about the
+ * machine in them.
  *
- * For the thread of the consumer, except for tap_ring().
+ * The consumer's thread calls these functions, except for tap_ring() and tap_facts().
  */
 #ifndef RECORDER_TAP_H
 #define RECORDER_TAP_H
@@ -23,27 +23,30 @@
 
 struct tap; /* opaque */
 
-/* recorder: borrowed until tap_free(); memory_bytes: of this consumer. NULL without memory. */
+/* recorder: borrowed until tap_free(); memory_bytes: of this consumer's ring. Returns NULL without
+ * memory. */
 struct tap *tap_new(const struct config_recorder *recorder, size_t memory_bytes,
 		    struct etw_error *err);
 void tap_free(struct tap *tap); /* NULL is fine */
 
-/* Records of a source follow; those of another one are forgotten. facts are borrowed until the next
- * call. */
+/* Announces that records of another source follow; the ring drops those of the former one. facts
+ * are borrowed during the call. */
 void tap_begin(struct tap *tap, const struct etw_source_facts *facts);
 
-/* Resolves what is done with the events of a new class; fills class->tap. False without memory. */
+/* Resolves what is done with the events of a new class, and sets class->tap. Returns false without
+ * memory. */
 bool tap_prepare(struct tap *tap, struct etw_event_class *class);
 void tap_release(struct etw_event_class *class); /* frees class->tap */
 
-/* Whether tap_take() needs the process of a record. */
+/* Returns whether tap_take() needs the name of a record's process. */
 bool tap_asks_for_process(const struct tap *tap);
 
-/* process: the name of the record's process; may be NULL if tap_asks_for_process() is false. */
+/* Copies a record into the ring if the filters keep it or it states a fact. process: the name of
+ * the record's process; may be NULL if tap_asks_for_process() returns false. */
 void tap_take(struct tap *tap, const struct etw_record *record, const struct etw_event_class *class,
 	      const char *process);
 
-/* What a live session found; see include/etw/source.h. */
+/* These take over what a live session found to exist; see include/etw/source.h. */
 void tap_know(struct tap *tap, const struct etw_record *record,
 	      const struct etw_event_class *class);
 void tap_know_process(struct tap *tap, uint32_t process_id, const char *name);
@@ -53,19 +56,20 @@ void tap_know_partition(struct tap *tap, uint32_t disk, uint32_t partition, cons
 			const char *file_system);
 void tap_know_service(struct tap *tap, uint32_t process_id, uint32_t tag, const char *name);
 
-/* The payload of an EventInfo or EventMapInfo record (lib/decode/event_info.h). */
+/* Takes over the payload of an EventInfo or EventMapInfo record (lib/decode/event_info.h). */
 void tap_know_description(struct tap *tap, uint8_t opcode, const void *bytes, size_t size);
 
-/* Any thread. */
+/* Returns the ring of the tap. Any thread may call it. */
 struct ring *tap_ring(struct tap *tap);
 
-/* What a recording says about the machine and the session; any thread. */
+/* What a recording states about the machine and the session. Any thread may read it with
+ * tap_facts(). */
 struct tap_facts {
 	char session[64];
 	uint32_t os_build;
-	uint32_t processors; /* at least those of the records */
+	uint32_t processors; /* count, at least what the records show */
 	uint8_t pointer_size;
-	/* Of the header that the source delivered; 0 without one. */
+	/* These come from the header that the source delivered; 0 without a header. */
 	int64_t boot_time;
 	int32_t bias_minutes;
 	uint8_t time_zone_rest[ETW_LOGFILE_TIME_ZONE_REST];

@@ -12,7 +12,7 @@ enum { RESERVE_SHARE = 8 };
 struct taps {
 	const struct config_recorder *recorder;
 	struct os_mutex lock;        /* guards the rest */
-	struct tap *list[TAPS_MOST]; /* by consumer; NULL: none */
+	struct tap *list[TAPS_MOST]; /* by number of the consumer; NULL: none */
 	size_t left;                 /* memory */
 };
 
@@ -61,7 +61,7 @@ void taps_free(struct taps *taps)
 	}
 }
 
-/* With the lock. */
+/* Makes the tap of a new consumer. The caller holds the lock. */
 static struct tap *add(struct taps *taps, struct etw_error *err)
 {
 	size_t memory = taps->left / 2 > RING_BYTES_LEAST ? taps->left / 2 : RING_BYTES_LEAST;

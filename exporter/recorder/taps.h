@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The taps of a program's consumers, which share one memory.
+ * The taps of a program's consumers, which share one memory budget.
  */
 #ifndef RECORDER_TAPS_H
 #define RECORDER_TAPS_H
@@ -17,21 +17,21 @@ struct taps; /* opaque */
 enum { TAPS_MOST = 64 };
 
 /*
- * recorder: borrowed until taps_free(). consumers: at least 1; each has an equal part of the
- * memory, less what is kept for consumers that come later, if there may be any (grows): an eighth.
+ * recorder: borrowed until taps_free(). consumers: at least 1; each gets an equal part of the
+ * memory. grows: consumers may come later, so an eighth of the memory is kept for them.
  */
 struct taps *taps_new(const struct config_recorder *recorder, size_t consumers, bool grows,
 		      struct etw_error *err);
-/* When no consumer uses its tap any more. NULL is fine. */
+/* Call it when no consumer uses its tap any more. NULL is fine. */
 void taps_free(struct taps *taps);
 
 /* ---- any thread ---- */
 
-/* Of the consumer with this number, which may be a new one: it gets half of the memory that is
- * left. NULL: there is not enough, which is logged, or taps is NULL. */
+/* Returns the tap of the consumer with this number. A new consumer gets half of the remaining
+ * memory. Returns NULL if that is too little, which is logged, or if taps is NULL. */
 struct tap *taps_of(struct taps *taps, size_t consumer);
 
-/* All that there are; returns how many. They stay until taps_free(). */
+/* Lists all taps and returns how many there are. They are valid until taps_free(). */
 size_t taps_list(struct taps *taps, struct tap *list[TAPS_MOST]);
 
 #endif

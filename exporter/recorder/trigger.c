@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The values are those of the metrics page (metrics/visit.h). So a rule sees exactly what
+ * The values are those of the metrics page (metrics/visit.h). Therefore a rule sees exactly what
  * Prometheus sees, in the same units, state gauges included.
  *
- * The value of a counter or a histogram is its increase each second since the last look. A sum that
- * has fallen (a series was given back) has not increased.
+ * The value of a counter or a histogram is its increase per second since the last evaluation. A sum
+ * that has fallen, because a series was evicted, counts as not increased.
  */
 #include "exporter/recorder/trigger.h"
 
@@ -21,7 +21,7 @@ struct trigger {
 	struct config_recorder_rule rule; /* series owned */
 	struct series_selector *selector; /* owned */
 	struct trigger_state state;
-	const struct family *family; /* during a look; NULL: there is no such family */
+	const struct family *family; /* set during an evaluation; NULL: there is no such family */
 	bool rising;
 	double sum;
 };
@@ -111,7 +111,7 @@ bool trigger_step(struct trigger_state *state, const struct config_recorder_rule
 
 /* ---- the values ---- */
 
-/* The samples of a family are visited when a rule is about it. */
+/* Returns whether a rule is about the family, so that its samples must be visited. */
 static bool wants_family(void *context, const struct family *family)
 {
 	struct triggers *triggers = context;
@@ -129,7 +129,7 @@ static bool wants_family(void *context, const struct family *family)
 	return chosen;
 }
 
-/* The value as a page shows it; of a histogram its number of observations. */
+/* Returns the value that a page shows; for a histogram its number of observations. */
 static double shown_value(const struct visited_sample *sample)
 {
 	enum family_type type = family_type(sample->family);
@@ -180,7 +180,7 @@ const char *triggers_look(struct triggers *triggers, struct registry *registry, 
 		triggers->list[i].family = NULL;
 	}
 	if (!registry_visit(registry, &visitor)) {
-		return NULL; /* without memory: the next look will do */
+		return NULL; /* there is no memory; the next evaluation may have some */
 	}
 	for (size_t i = 0; i < triggers->count; i++) {
 		struct trigger *trigger = &triggers->list[i];

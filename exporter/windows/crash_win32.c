@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The crash handler: the last act of a process that dies, and the reason in its log.
+ * The crash handler runs the last act of a process that dies, and logs the reason.
  *
- * There are three ways in: the filter of unhandled exceptions, abort(), and a vectored handler,
- * which Windows runs before any handler on the stack. The last is for callbacks of ProcessTrace(),
- * which catches their exceptions, so that the filter would never run. It must be sure that the
- * exception is fatal, because it runs for every exception of every thread, and most of these are
- * handled: the thread must have said so (os_faults_fatal()), and the code must be one that the
+ * Three paths lead to it: the filter of unhandled exceptions, abort(), and a vectored handler,
+ * which Windows runs before any handler on the stack. The vectored handler is for callbacks of
+ * ProcessTrace(), which catches their exceptions, so that the filter would never run. It runs for
+ * every exception of every thread, and most of these are handled, so it must be sure that the
+ * exception is fatal: the thread must have set os_faults_fatal(), and the code must be one that the
  * processor raises for a mistake of the program.
  *
- * The thread that dies does next to nothing: it notes what happened, wakes the thread that waits,
- * and waits for it. The other thread has a whole stack, but the thread that died may hold any lock
- * of the process, also those of the log and of the heap; therefore the wait has an end.
+ * The thread that dies does as little as possible: it notes what happened, wakes the other thread,
+ * and waits for it. That one has a whole stack, but the thread that died may hold any lock of the
+ * process, even those of the log and the heap; therefore the wait is limited.
  */
 #include "exporter/windows/crash.h"
 
@@ -29,14 +29,14 @@
 
 enum { LAST_ACT_MS = 5000, STACK_LEFT_BYTES = 65536 };
 
-/* last_act and the events are written before the handlers are in place, the others by the first
- * thread that dies before it sets `crashed`. */
+/* last_act and the events are written before the handlers are installed. The first thread that dies
+ * writes the other members before it sets `crashed`. */
 static struct {
 	void (*last_act)(void);
 	HANDLE crashed; /* set by the thread that dies */
-	HANDLE done;    /* set when the last act is over */
+	HANDLE done;    /* set when the last act has returned */
 	atomic_bool noted;
-	const char *reason; /* of crash_end() and abort(); NULL: an exception */
+	const char *reason; /* reason of crash_end() or abort(); NULL: an exception */
 	DWORD thread;
 	DWORD code;
 	const void *address;
@@ -58,7 +58,7 @@ static const struct {
 	{ EXCEPTION_NONCONTINUABLE_EXCEPTION, "an exception that cannot be continued" },
 };
 
-/* NULL: the exception is no fault of the program. */
+/* Returns the text for a fault; NULL if the exception is not a fault of the program. */
 static const char *fault_text(DWORD code)
 {
 	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
@@ -69,7 +69,8 @@ static const char *fault_text(DWORD code)
 	return NULL;
 }
 
-/* "etw_exporter.exe+0x1234", which the debug information turns into a line. */
+/* Writes "etw_exporter.exe+0x1234", which a debugger with debug information maps to a source
+ * line. */
 static void place_text(const void *address, char text[static MAX_PATH + 32])
 {
 	char path[MAX_PATH] = "?";
@@ -101,7 +102,7 @@ static void log_reason(void)
 			   log_text("code", code), log_text("at", place),
 			   log_u64("thread", crash.thread));
 	}
-	event_log_close(); /* waits until it has the line */
+	event_log_close(); /* waits until the event log has the line */
 }
 
 static unsigned __stdcall wait_for_crash(void *unused)
@@ -114,8 +115,8 @@ static unsigned __stdcall wait_for_crash(void *unused)
 	return 0;
 }
 
-/* On the thread that died: two calls to the kernel, no lock, hardly any stack. exception may be
- * NULL. */
+/* Runs on the thread that died. It makes two calls to the kernel, takes no lock and uses little
+ * stack. exception may be NULL. */
 static void act_last(const EXCEPTION_RECORD *exception, const char *reason)
 {
 	if (!atomic_exchange(&crash.noted, true)) {
@@ -134,7 +135,7 @@ static LONG WINAPI on_exception(EXCEPTION_POINTERS *exception)
 	return EXCEPTION_CONTINUE_SEARCH;
 }
 
-/* For every exception of the process, before any handler on the stack. */
+/* Windows calls this for every exception of the process, before any handler on the stack. */
 static LONG CALLBACK on_first_chance(EXCEPTION_POINTERS *exception)
 {
 	DWORD code = exception->ExceptionRecord->ExceptionCode;
@@ -142,9 +143,9 @@ static LONG CALLBACK on_first_chance(EXCEPTION_POINTERS *exception)
 	if (!os_faults_fatal() || !fault_text(code)) {
 		return EXCEPTION_CONTINUE_SEARCH;
 	}
-	os_set_faults_fatal(false); /* should this function fault itself */
+	os_set_faults_fatal(false); /* so that a fault in this function does not call it again */
 	act_last(exception->ExceptionRecord, NULL);
-	/* Error reporting, as for an unhandled exception. */
+	/* This starts Windows' error reporting, as for an unhandled exception. */
 	UnhandledExceptionFilter(exception);
 	TerminateProcess(GetCurrentProcess(), code);
 	return EXCEPTION_CONTINUE_SEARCH;
@@ -178,7 +179,7 @@ bool crash_catch(void (*last_act)(void), struct etw_error *err)
 		return error_set_last(err, "the crash handler cannot be installed");
 	}
 	CloseHandle((HANDLE)thread);
-	/* Bytes that a full stack keeps for the handler of that exception. */
+	/* Reserves stack for the handler of a stack overflow. */
 	SetThreadStackGuarantee(&stack_bytes);
 	SetUnhandledExceptionFilter(on_exception);
 	signal(SIGABRT, on_abort);

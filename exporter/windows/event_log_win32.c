@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log lines as entries of the Application event log.
+ * Writes log lines as entries of the Application event log.
  *
- * ReportEventW() is a call to another process, which may be stopped or hang, so a queue with a
- * thread of its own stands in front of it. An entry that is refused is tried once more with a new
- * handle, because handles become invalid when the event log service restarts; then it is lost. When
- * the log is closed, the queue is waited for, but only for two seconds. If it still hangs then, its
- * thread and its handle stay open, and the program ends anyway. Entries of the registry name the
- * program as the file with the message, which is the log line itself.
+ * ReportEventW() is a call to another process, which may be stopped or hang, so lines go through a
+ * queue with a thread of its own. An entry that is refused is tried once more with a new handle,
+ * because handles become invalid when the event log service restarts; then it is lost. Closing the
+ * log waits for the queue, but at most two seconds. If the event log still hangs then, the thread
+ * and the handle stay open, and the program ends anyway. Entries of the registry name the program
+ * as the file with the message, which is the log line itself.
  *
  * Source: "ReportEventW function", "Event Sources", Microsoft Learn.
  */
@@ -30,7 +30,7 @@ enum {
 	CLOSE_WAIT_NS = 2000000000,
 };
 
-/* The queue's thread alone uses source, between opening and closing. */
+/* Only the queue's thread uses source between opening and closing. */
 static HANDLE source;
 static struct log_queue *queue;
 
@@ -48,7 +48,8 @@ static WORD entry_type(enum log_level level)
 	return EVENTLOG_INFORMATION_TYPE;
 }
 
-/* The viewer would replace %1 inside the text; it does not replace "% 1". */
+/* Returns the line in UTF-16, with a blank between a percent sign and a digit or another percent
+ * sign: the viewer would replace %1 inside the text, but not "% 1". */
 static wchar_t *entry_text(const char *line, size_t size)
 {
 	wchar_t *text = calloc(2 * size + 1, sizeof *text);
@@ -109,7 +110,7 @@ bool event_log_open(struct etw_error *err)
 void event_log_close(void)
 {
 	log_to(NULL, NULL);
-	/* An event log that hangs keeps its queue and its handle. */
+	/* If the event log hangs, its queue and its handle are not freed. */
 	if (log_queue_close(queue, CLOSE_WAIT_NS) && source) {
 		DeregisterEventSource(source);
 		source = NULL;

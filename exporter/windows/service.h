@@ -19,20 +19,21 @@
 
 #define SERVICE_KEY_NAME "etw_exporter"
 
-/* In the order of their time. */
+/* The phases of a service, in the order in which they follow each other. */
 enum service_phase { PHASE_NONE, PHASE_STARTING, PHASE_SERVING, PHASE_STOPPING, PHASE_STOPPED };
 
 enum service_action { SERVICE_NONE, SERVICE_INSTALL, SERVICE_UNINSTALL, SERVICE_RUN };
 
 /*
- * Registers the service and its source of event log entries, or brings those that exist up to date;
- * a service that runs takes no notice until it is started again. argc and argv are the program's;
- * the service gets the same arguments, see service_command_line(). Settings that this Windows does
- * not know are left out, with a warning in the log.
+ * Registers the service and its source of event log entries, or updates existing ones; a service
+ * that runs uses the new settings when it is started again. argc and argv are the program's; the
+ * service gets the same arguments, see service_command_line(). Settings that this version of
+ * Windows does not know are left out, with a warning in the log.
  */
 bool service_install(int argc, char **argv, struct etw_error *err);
 
-/* Stops the service, waits for that, and removes it and its source of event log entries. */
+/* Stops the service, waits until it has stopped, and removes it and its source of event log
+ * entries. */
 bool service_uninstall(struct etw_error *err);
 
 /*
@@ -45,8 +46,8 @@ bool service_uninstall(struct etw_error *err);
 bool service_run(int (*run)(void *context), void *context, int *status, struct etw_error *err);
 
 /*
- * Reports to the service manager, if there is one: the start makes progress, the program serves, or
- * the stop makes progress. Any thread.
+ * Reports to the service manager, if there is one, that the start makes progress, that the program
+ * serves, or that the stop makes progress. Any thread may call it.
  */
 void service_move_to(enum service_phase phase);
 
@@ -58,24 +59,24 @@ void service_move_to(enum service_phase phase);
 /* ---- the command line ---- */
 
 /*
- * Adds one argument, quoted so that CommandLineToArgvW() gives it back: backslashes are themselves
- * unless a quote follows; before a quote each is doubled, and the quote gets one of its own.
+ * Adds one argument, quoted so that CommandLineToArgvW() returns it unchanged: backslashes stay as
+ * they are unless a quote follows; before a quote each is doubled, and one more escapes the quote.
  *
  * Source: "CommandLineToArgvW function", "Parsing C command-line arguments", Microsoft Learn.
  */
 void service_add_argument(struct etw_text *line, const char *argument);
 
-/* The same path from the root, to be freed; NULL without memory. */
+/* Returns the path as an absolute one, which the caller frees; NULL without memory. */
 typedef char *service_absolute_path(const char *path);
 
 /*
- * Writes the command line that the service manager starts the service with: program, --service=run
- * and what else is in argv (argc elements, the first of them left out), without its own --service.
+ * Writes the command line with which the service manager starts the service: program,
+ * --service=run, and the arguments in argv without the first one and without their own --service.
  * Paths of --config.file, --replay.file and --web.config.file become absolute, because a service
  * starts in the folder of the system.
  *
- * argv is one that options_parse() took. False without memory, and for a line that is longer than
- * Windows takes (32767 characters).
+ * argv must be one that options_parse() accepted. Returns false without memory, or if the line is
+ * longer than Windows allows (32767 characters).
  */
 bool service_command_line(struct etw_text *line, const char *program, int argc, char **argv,
 			  service_absolute_path *absolute, struct etw_error *err);
@@ -90,13 +91,13 @@ bool service_command_line(struct etw_text *line, const char *program, int argc, 
  * Source: "SERVICE_STATUS structure", "Service State Transitions", Microsoft Learn.
  */
 
-/* Zero-initialised: nothing reported yet. */
+/* The last report; zero-initialised: none yet. */
 struct service_state {
 	enum service_phase phase;
 	uint32_t checkpoint;
 };
 
-/* As in SERVICE_STATUS. */
+/* The members are those of SERVICE_STATUS. */
 struct service_report {
 	uint32_t state;
 	uint32_t accepted;
@@ -107,49 +108,51 @@ struct service_report {
 };
 
 /*
- * Moves on to phase, or on within one that takes time; *report is what to report then. exit_status
- * is the program's, for PHASE_STOPPED. False if the phase is over already: then there is nothing to
- * report.
+ * Moves to a later phase, or makes progress within one that takes time, and sets *report to what
+ * must be reported. exit_status: the program's, for PHASE_STOPPED. Returns false if the phase is
+ * over already, so that there is nothing to report.
  */
 bool service_state_move(struct service_state *state, enum service_phase phase, int exit_status,
 			struct service_report *report);
 
 enum service_request {
 	REQUEST_UNKNOWN, /* refused */
-	REQUEST_NOTHING, /* taken, nothing to do */
+	REQUEST_NOTHING, /* accepted, but there is nothing to do */
 	REQUEST_STOP,
 	REQUEST_RELOAD,
 	REQUEST_RECORD,
 };
 
-/* *reason: of a REQUEST_STOP, for the log; a literal. */
+/* Returns what a control of the service manager requests. *reason: set for REQUEST_STOP, a literal
+ * for the log. */
 enum service_request service_request_of(uint32_t control, const char **reason);
 
 /*
- * What a REQUEST_RECORD, the control SERVICE_RECORD, does: record(context), on the thread that
- * receives the controls. NULL: it is refused. After the call the former function does not run any
- * more.
+ * Sets the function for REQUEST_RECORD, which the control SERVICE_RECORD causes: record(context)
+ * runs on the thread that receives the controls. NULL: the request is refused. After the call
+ * returns, the former function does not run any more.
  */
-enum { SERVICE_RECORD = 128 }; /* the first of those that a service may define */
+enum { SERVICE_RECORD = 128 }; /* the first control that a service may define */
 void service_on_record(void (*record)(void *context), void *context);
-bool service_record(void); /* False: refused. */
+bool service_record(void); /* Returns false if it is refused. */
 
 /* ---- the event log ---- */
 
 /* The name of the service and of its source of event log entries. */
 #define SERVICE_WIDE_NAME L"etw_exporter"
 
-/* Makes the source known, with program (a full path, UTF-8) as the file that has its message. */
+/* Registers the source of event log entries. program: full path (UTF-8) of the file that has its
+ * message. */
 bool event_log_register(const char *program, struct etw_error *err);
-/* Nothing to remove is fine. */
+/* Removes the source. It is fine if there is none. */
 bool event_log_unregister(struct etw_error *err);
 
 /*
- * From here to event_log_close(), lines of the log go there instead of to standard error. The
- * program never waits for the event log: lines that it does not take are lost (base/log.h),
- * whether it fails or hangs. To be called while no other thread logs.
+ * Sends lines of the log to the event log, until event_log_close(), instead of to standard error.
+ * The program never waits for the event log: if it fails or hangs, lines are lost (base/log.h).
+ * Call it while no other thread logs.
  */
 bool event_log_open(struct etw_error *err);
-void event_log_close(void); /* waits a little for what is still to be written */
+void event_log_close(void); /* waits at most 2 s for lines that are not written yet */
 
 #endif

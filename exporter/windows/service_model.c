@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line and the states of the service, as text and numbers.
+ * Computes the command line and the states of the service as text and numbers.
  *
- * Windows keeps the command line of a service as one text, which CommandLineToArgvW() takes apart
- * when the service starts; so each argument is quoted by the rules of that function. Backslashes
- * stand for themselves unless a quote follows them. The flag --service of the installation becomes
- * --service=run, and relative paths are made absolute, because a service starts in another folder.
+ * Windows keeps the command line of a service as one text, which CommandLineToArgvW() splits when
+ * the service starts, so each argument is quoted by the rules of that function. The flag --service
+ * of the installation becomes --service=run, and relative paths are made absolute, because a
+ * service starts in another folder.
  *
  * The service manager expects states in a fixed order, and progress while the service starts or
  * stops. service_state_move() computes each report from the phase of the program, and refuses to go
@@ -23,7 +23,7 @@
 
 /* ---- the command line ---- */
 
-enum { LINE_MAX_CHARACTERS = 32766 }; /* "CreateProcessW function": 32767 with the end */
+enum { LINE_MAX_CHARACTERS = 32766 }; /* "CreateProcessW function": 32767 with the NUL */
 
 static const char *const path_flags[] = { "--config.file", "--replay.file", "--web.config.file" };
 
@@ -36,7 +36,7 @@ static void add_backslashes(struct etw_text *line, size_t count)
 
 void service_add_argument(struct etw_text *line, const char *argument)
 {
-	size_t backslashes = 0; /* right before at; written once */
+	size_t backslashes = 0; /* number directly before `at`; already written once */
 
 	if (*argument != '\0' && strpbrk(argument, " \t\n\v\"") == NULL) {
 		text_add_string(line, argument);
@@ -54,7 +54,8 @@ void service_add_argument(struct etw_text *line, const char *argument)
 	text_add_char(line, '"');
 }
 
-/* What follows the name of this flag in argument: "", "=value"; NULL: it is another one. */
+/* Returns what follows the name of the flag in an argument, "" or "=value"; NULL if it is another
+ * flag. */
 static const char *after_flag(const char *argument, const char *flag)
 {
 	size_t size = strlen(flag);
@@ -66,7 +67,7 @@ static const char *after_flag(const char *argument, const char *flag)
 	return argument + size;
 }
 
-/* Adds "flag=<path from the root>". */
+/* Adds "flag=PATH" with the path made absolute. */
 static void add_path(struct etw_text *line, const char *flag, const char *path,
 		     service_absolute_path *absolute)
 {
@@ -86,7 +87,8 @@ static void add_path(struct etw_text *line, const char *flag, const char *path,
 	free(full);
 }
 
-/* Adds the argument at *index, and its value if that is the next one, which *index moves to. */
+/* Adds the argument at *index. If the next argument is its value, adds that too and moves *index to
+ * it. */
 static void add_next(struct etw_text *line, int argc, char **argv, int *index,
 		     service_absolute_path *absolute)
 {
@@ -115,8 +117,8 @@ static void add_next(struct etw_text *line, int argc, char **argv, int *index,
 bool service_command_line(struct etw_text *line, const char *program, int argc, char **argv,
 			  service_absolute_path *absolute, struct etw_error *err)
 {
-	/* Always in quotes: without them, Windows would try each part before a blank as a program.
-	 */
+	/* The path is always quoted: otherwise Windows would try each part before a blank as a
+	 * program. */
 	text_add_char(line, '"');
 	text_add_string(line, program);
 	text_add_string(line, "\" --service=run");
@@ -153,7 +155,7 @@ enum {
 	CONTROL_PARAMCHANGE = 6,
 	CONTROL_PRESHUTDOWN = 15,
 	SPECIFIC_ERROR = 1066, /* ERROR_SERVICE_SPECIFIC_ERROR */
-	WAIT_HINT_MS = 30000,  /* more than a step of the start, or a stop with its grace, takes */
+	WAIT_HINT_MS = 30000, /* longer than a step of the start, or a stop with its grace period */
 };
 
 bool service_state_move(struct service_state *state, enum service_phase phase, int exit_status,
@@ -213,7 +215,7 @@ enum service_request service_request_of(uint32_t control, const char **reason)
 /* ---- recordings ---- */
 
 static struct os_once record_once = { OS_ONCE_INIT };
-static struct os_mutex record_lock; /* guards the next two, and is held while the first runs */
+static struct os_mutex record_lock; /* guards the next two, and is held while the function runs */
 static void (*record_function)(void *context);
 static void *record_context;
 

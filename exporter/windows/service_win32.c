@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Windows service: made, brought up to date and removed in the database of the service manager,
- * and its life while it runs.
+ * Creates, updates and removes the service in the database of the service manager, and runs it.
  *
- * A running service has two threads. The main one is the service manager's: it stays inside
+ * A running service has two threads. The main thread serves the service manager: it stays inside
  * StartServiceCtrlDispatcherW() until the service has reported that it stopped, and controls arrive
- * on it. The other one, made by the dispatcher, runs the program. A control only asks that thread
- * to end; it never waits for it, because the manager waits for the control.
+ * on it. The dispatcher makes the other thread, which runs the program. A control only requests
+ * that this thread ends and never waits for it, because the manager waits for the control.
  *
  * Each report goes through service_state_move() under a lock, because both threads report, and a
  * report that is out of order would make the manager believe that the service hangs.
  *
  * Installing a service that exists changes it, so an update needs no removal. Settings that an
- * older Windows does not know are left out with a warning in the log.
+ * older version of Windows does not know are left out with a warning in the log.
  *
  * Source: "Service Programs", "Writing a ServiceMain Function", "Installing a Service",
  * "ChangeServiceConfig2W function" and the structures it takes, Microsoft Learn.
@@ -33,7 +32,7 @@ enum {
 	STOP_LOOK_MS = 100,
 };
 
-/* The program that runs, as a full path to be freed; NULL without memory. */
+/* Returns the full path of this program, which the caller frees; NULL without memory. */
 static char *program_path(void)
 {
 	wchar_t *wide = wide_program_path();
@@ -61,9 +60,10 @@ static bool fail(struct etw_error *err, const char *what)
 	}
 }
 
-/* ---- how it is set up ---- */
+/* ---- installing ---- */
 
-/* An older Windows may not know a setting; the service runs without it. */
+/* Applies a setting. If an older version of Windows does not know it, logs a warning; the service
+ * runs without it. */
 static void set_up(SC_HANDLE service, DWORD level, void *what, const char *name)
 {
 	struct etw_error why = { 0 };
@@ -77,10 +77,11 @@ static void set_up(SC_HANDLE service, DWORD level, void *what, const char *name)
 static void set_all_up(SC_HANDLE service)
 {
 	wchar_t text[] = L"Turns Event Tracing for Windows into metrics for Prometheus.";
-	/* The token keeps only these: the right to pass through folders, which every account has,
-	 * and the right to switch processor samples on. */
+	/* The token keeps only these privileges: to pass through folders, which every account may,
+	 * and to enable processor samples. */
 	wchar_t privileges[] = L"SeChangeNotifyPrivilege\0SeSystemProfilePrivilege\0";
-	/* After each failure a longer wait; the last is for all that follow. */
+	/* Each failure is followed by a longer wait, in ms; the last applies to all later
+	 * failures. */
 	SC_ACTION actions[] = { { SC_ACTION_RESTART, 5000 },
 				{ SC_ACTION_RESTART, 30000 },
 				{ SC_ACTION_RESTART, 300000 } };
@@ -89,7 +90,7 @@ static void set_all_up(SC_HANDLE service)
 	SERVICE_FAILURE_ACTIONSW failure = { .dwResetPeriod = RESET_SECONDS,
 					     .cActions = sizeof actions / sizeof actions[0],
 					     .lpsaActions = actions };
-	/* Ending with an error is a failure, too, not only a crash. */
+	/* With this, an end with an error counts as a failure, not only a crash. */
 	SERVICE_FAILURE_ACTIONS_FLAG on_error = { TRUE };
 	SERVICE_REQUIRED_PRIVILEGES_INFOW required = { privileges };
 
@@ -101,12 +102,14 @@ static void set_all_up(SC_HANDLE service)
 	       "reduction of its privileges");
 }
 
-/* The service with this command line, new or brought up to date; NULL on failure. */
+/* Creates or updates the service with this command line. Returns NULL on failure; the caller closes
+ * the handle. */
 static SC_HANDLE create_or_change(SC_HANDLE manager, const wchar_t *line, struct etw_error *err)
 {
 	static const wchar_t shown[] = L"ETW exporter for Prometheus";
 	const DWORD access = SERVICE_CHANGE_CONFIG | SERVICE_START;
-	/* SERVICE_START: setting a restart requires that right. No account: LocalSystem. */
+	/* SERVICE_START is needed because setting a restart requires that right. Without an account
+	 * the service runs as LocalSystem. */
 	SC_HANDLE service = CreateServiceW(manager, SERVICE_WIDE_NAME, shown, access,
 					   SERVICE_WIN32_OWN_PROCESS, SERVICE_AUTO_START,
 					   SERVICE_ERROR_NORMAL, line, NULL, NULL, NULL, NULL,
@@ -175,9 +178,9 @@ bool service_install(int argc, char **argv, struct etw_error *err)
 	return installed;
 }
 
-/* ---- removing it ---- */
+/* ---- removing ---- */
 
-/* Asks it to stop, and waits for that; it is removed in any case. */
+/* Requests that the service stops and waits for that. The caller removes it in any case. */
 static void stop(SC_HANDLE service)
 {
 	SERVICE_STATUS status;
@@ -221,12 +224,13 @@ bool service_uninstall(struct etw_error *err)
 
 /* ---- running ---- */
 
-/* Windows has one service a process; all of it is written before the manager's first call. */
+/* The state of the service; this process has only one. Everything is written before the manager's
+ * first call. */
 static struct {
 	int (*run)(void *context);
 	void *context;
 	int status;
-	HANDLE finished; /* the last status is reported */
+	HANDLE finished; /* set when the last status has been reported */
 	SERVICE_STATUS_HANDLE handle;
 	struct os_mutex lock;
 	struct service_state state; /* guarded by lock */
@@ -253,7 +257,7 @@ static void report_phase(enum service_phase phase, int exit_status)
 			.dwCheckPoint = report.checkpoint,
 			.dwWaitHint = report.wait_hint_ms,
 		};
-		/* A report that fails has nowhere to go; the next one says more. */
+		/* A failure to report cannot be reported; the next report replaces this one. */
 		SetServiceStatus(service.handle, &status);
 	}
 	os_mutex_unlock(&service.lock);
@@ -264,7 +268,7 @@ void service_move_to(enum service_phase phase)
 	report_phase(phase, 0);
 }
 
-/* ---- what the manager calls ---- */
+/* ---- callbacks of the service manager ---- */
 
 static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *context)
 {
@@ -291,7 +295,7 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *cont
 	return ERROR_CALL_NOT_IMPLEMENTED;
 }
 
-/* The program has its arguments already; those of a start by hand are not taken. */
+/* Runs the program. It has its arguments already; arguments of a manual start are ignored. */
 static void WINAPI service_main(DWORD argc, wchar_t **argv)
 {
 	struct etw_error err = { 0 };
@@ -306,7 +310,8 @@ static void WINAPI service_main(DWORD argc, wchar_t **argv)
 	if (logged) {
 		event_log_close();
 	}
-	/* The dispatcher returns once this is reported: from here on nothing of ours is used. */
+	/* The dispatcher returns once this is reported, so nothing that main() frees may be used
+	 * afterwards. */
 	report_phase(PHASE_STOPPED, service.status);
 	SetEvent(service.finished);
 }

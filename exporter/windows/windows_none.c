@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What other systems have in place of the Windows code: services fail. */
+/* Replaces the Windows code on other systems, where functions for services fail. */
 #include <stdlib.h>
 
 #include "base/log.h"
