@@ -47,27 +47,27 @@
 #define NS_PER_MS       UINT64_C(1000000)
 #define FOLLOW_EVERY    (100 * NS_PER_MS)
 #define FOLLOW_MEMORY   (UINT64_C(128) << 20)
-#define SESSION_WAIT    (UINT64_C(3000) * NS_PER_MS) /* a buffer is flushed each second */
+#define SESSION_WAIT    (UINT64_C(3000) * NS_PER_MS) /* because a buffer is flushed each second */
 #define RING_LEAST      (UINT64_C(4) << 20)
 #define RECORDING_LEAST (UINT64_C(1) << 20)
 
 struct request {
 	struct tool_arguments arguments;
 	const char *config;
-	uint64_t duration_ms; /* 0: until it is ended */
-	uint64_t size_bytes;  /* likewise */
-	uint64_t ring_bytes;  /* 0: everything is written */
+	uint64_t duration_ms; /* 0: no limit */
+	uint64_t size_bytes;  /* 0: no limit */
+	uint64_t ring_bytes;  /* 0: no ring, everything is written */
 };
 
-/* A run of the command; what it owns is freed by run_done(). */
+/* A run of the command; run_done() frees what it owns. */
 struct run {
 	const struct request *request;
 	const char *path;
-	struct replacement file; /* under its own name when it is whole */
+	struct replacement file; /* gets its final name when it is complete */
 	struct recording_result result;
-	/* By the sessions; Windows does not count the events in a lost buffer. */
+	/* Losses of the sessions; Windows does not count the events in a lost buffer. */
 	uint64_t events_lost, buffers_lost;
-	uint64_t too_large; /* events that no ring takes */
+	uint64_t too_large; /* events too large for any ring */
 	struct problems problems;
 	struct setup setup;
 	struct config_recorder everything;
@@ -78,8 +78,8 @@ struct run {
 	struct os_thread thread; /* follows the rings */
 	struct os_mutex lock;
 	struct os_condition changed;
-	bool over; /* guarded by the lock: the sessions have ended */
-	/* The thread's, until it has ended. */
+	bool over; /* the sessions have ended; guarded by the lock */
+	/* The thread owns these until it has ended. */
 	bool failed;
 	struct etw_error err;
 };
@@ -147,7 +147,7 @@ static bool open_recording(struct run *run, struct etw_error *err)
 	return run->recording != NULL;
 }
 
-/* One look at the rings. False: the recording cannot go on, or is as long as requested. */
+/* Copies once from the rings. Returns false if the recording failed or is as long as requested. */
 static bool follow_once(struct run *run, uint64_t start_ns)
 {
 	const struct request *request = run->request;
@@ -170,7 +170,7 @@ static bool follow_once(struct run *run, uint64_t start_ns)
 	return true;
 }
 
-/* The thread. */
+/* The thread's function. */
 static void follow(void *context)
 {
 	struct run *run = context;
@@ -187,7 +187,9 @@ static void follow(void *context)
 	}
 }
 
-/* The sessions deliver what they still hold, which the thread goes on to write. */
+/*
+ * Stops the sessions, which deliver what they still hold, and then the thread, which writes that.
+ */
 static void end_sessions(struct run *run)
 {
 	runner_stop(run->runner);
@@ -236,8 +238,10 @@ static void show_problem(void *context, const char *sentence, bool warning)
 	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "record", "%s", sentence);
 }
 
-/* Whether the file can be written: found out before anything runs. It can be read by its owner
- * alone. What has its name stays there until the recording is whole. */
+/*
+ * Opens the output before anything runs, and fails if that cannot be written. Only its owner can
+ * read it. An existing file with the name stays until the recording is complete.
+ */
 static bool open_file(struct run *run, struct etw_error *err)
 {
 	return tool_may_replace(run->path, err) &&
@@ -246,7 +250,7 @@ static bool open_file(struct run *run, struct etw_error *err)
 		error_prefix(err, "%s", run->path));
 }
 
-/* After a failure: what was recorded until then stays, under its temporary name. */
+/* Called after a failure: keeps what was recorded under its temporary name. */
 static void keep_file(struct run *run)
 {
 	if (run->result.bytes > 0 ||

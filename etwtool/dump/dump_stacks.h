@@ -2,7 +2,7 @@
 /*
  * The call stacks of events, for etwtool dump. Some stacks are extended items of the event itself.
  * With --stacks also those count that the kernel writes as records of their own
- * (lib/decode/stack_walk.h). One thread uses it.
+ * (include/etw/stack_walk.h). One thread uses it.
  */
 #ifndef ETWTOOL_DUMP_DUMP_STACKS_H
 #define ETWTOOL_DUMP_DUMP_STACKS_H

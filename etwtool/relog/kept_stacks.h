@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides which call stacks stay when a filter keeps some events of a recording: the stacks of
- * these events, and the definitions of the keys that they use (lib/decode/stack_walk.h).
+ * these events, and the definitions of the keys that they use (include/etw/stack_walk.h).
  */
 #ifndef ETWTOOL_RELOG_KEPT_STACKS_H
 #define ETWTOOL_RELOG_KEPT_STACKS_H

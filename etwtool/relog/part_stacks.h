@@ -2,7 +2,7 @@
 /*
  * Finds the definitions of stacks that a part of a recording needs although they come after its
  * end. A reference means the first definition of its key at or after its own time
- * (lib/decode/stack_walk.h).
+ * (include/etw/stack_walk.h).
  */
 #ifndef ETWTOOL_RELOG_PART_STACKS_H
 #define ETWTOOL_RELOG_PART_STACKS_H
