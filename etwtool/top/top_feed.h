@@ -50,7 +50,8 @@ struct feed_page {
 	 * unknown.
 	 */
 	int64_t time;
-	/* Seconds since the previous page by a monotonic clock; 0: unknown. */
+	/* Seconds since the previous page, of recorded time for a replay, otherwise by a monotonic
+	 * clock; 0: unknown. */
 	double seconds;
 	bool ended; /* the replay has ended, so later pages have nothing new */
 };
