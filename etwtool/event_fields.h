@@ -43,8 +43,7 @@ void field_name_add(const struct etw_schema *schema, unsigned index, struct etw_
 const char *field_type_name(const struct etw_field *field);
 
 /*
- * Returns whether the name ends in one of these, without regard to case. ends is terminated by
- * NULL.
+ * Returns whether the name ends in one of these, ignoring case. NULL terminates the list.
  */
 bool name_ends_in_one_of(const char *name, const char *const *ends);
 
@@ -61,9 +60,9 @@ const char *field_status_decoder(const struct etw_field *field);
 /* ---- values for people ---- */
 
 /*
- * Adds the value of a field at an index below the number of fields, for people. Text is quoted, and
- * characters that control a terminal are escaped. Numbers become the names that the field has for
- * them. Pointers, flags and statuses are hexadecimal. Long binary data is cut. Lists read [1,2] and
+ * Adds the value of a field for people; index is below fields->end. Text is quoted, and characters
+ * that control a terminal are escaped. Numbers become the names that the field has for them.
+ * Pointers, flags and statuses are hexadecimal. Long binary data is cut. Lists read [1,2] and
  * structures {a=1,b=2}.
  */
 void event_fields_shown(struct etw_event_fields *fields, unsigned index, struct etw_text *out);

@@ -38,7 +38,7 @@ struct event_filter {
 	struct filter_time from;       /* first moment of the range */
 	struct filter_time to;         /* first moment after the range */
 	struct probe *probe;           /* owned; NULL: no conditions */
-	int64_t start; /* start of the recording, set if from or to is; 100 ns since 1601 UTC */
+	int64_t start; /* start of the recording, needed for from and to; 100 ns since 1601 UTC */
 
 	struct map classes;   /* struct etw_event_class * -> 1: requested, 0: not requested */
 	struct map processes; /* label ids of processes that were tried as suggestions */

@@ -28,8 +28,8 @@ struct record_needs {
 
 /*
  * Add what a collector needs from a session, or one provider. Needs of the same provider are
- * merged. A provider given by name gets its GUID from the manifests. They return false without
- * memory.
+ * merged. The GUID of a provider given by name is looked up as record_needs_guid() does. They
+ * return false without memory.
  */
 bool record_needs_add_collector(struct record_needs *needs, const struct collector *collector,
 				const struct etw_configured_manifests *manifests,

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool record: writes what the sessions of a configuration deliver into one recording.
+ * etwtool record: writes everything that the sessions of a configuration deliver into one
+ * recording.
  *
- * Windows can write the file of a session itself, and this command does not use that, for four
- * reasons. Windows gives each session a file of its own; here all sessions are in one file, in
- * order of time. Such a file has no descriptions of events of manifest providers, so that only a
- * machine where the provider is installed can decode it; here the schemas that Windows knows are
- * written into the file. Its names of open files, disks and services come only when a session
- * stops, and a circular file has overwritten the start of every process that has been running for
- * long; here what exists is asked for at the start, and kept apart from the events that go. And
- * what the sessions lost since they were started again would be known of the last start alone.
+ * Windows can write the file of a session itself. This command does not use that, for four reasons.
+ * Windows writes a separate file for each session; here all sessions are in one file, in time
+ * order. Windows' file does not describe the events of manifest providers, so only a machine with
+ * the provider installed can decode it; here the schemas that Windows knows are written into the
+ * file. Windows writes the names of open files, disks and services only when a session stops, and a
+ * circular file has overwritten the start of every long-running process; here the command queries
+ * what exists at the start, and keeps that apart from the events that a ring overwrites. And
+ * Windows' file would show the losses of a session only since its last start.
  *
  * So the sessions run as in the exporter, with a pipeline for each, and the flight recorder's taps
  * copy each record into a ring (exporter/recorder/ring.h). A thread follows the rings and writes
- * the file (exporter/recorder/recording.h). No consumer waits for the disk: when the disk is too
- * slow for longer than the rings can bridge, the oldest records are lost, counted, and reported in
- * the header of the file together with the losses of the sessions. With --ring nothing is written
- * before the end; the rings are then the recording.
+ * the file (exporter/recorder/recording.h). No consumer waits for the disk: if the disk is too slow
+ * for longer than the rings can bridge, the oldest records are lost, counted, and reported in the
+ * header of the file together with the losses of the sessions. With --ring nothing is written
+ * before the end; the contents of the rings then become the recording.
  *
- * The sessions have names of their own (NAME-record), so that an exporter that runs on the machine
- * goes on undisturbed. There is one NT Kernel Logger, which keeps its name.
+ * The sessions have their own names (NAME-record), so that they do not disturb an exporter on the
+ * same machine. Only the NT Kernel Logger keeps its name, because there can be only one.
  *
  * Source: "Logging Mode Constants", "EVENT_TRACE_PROPERTIES structure", Microsoft Learn.
  */
