@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The budget of a configuration: for each family its series, samples, bytes, memory and share of
- * the processor.
+ * Computes the budget of a configuration: for each family its series, samples, bytes, memory and
+ * share of the processor.
  *
- * Samples and bytes are those of the page that a scrape would show after the recording: the page is
- * walked line by line, and a HELP line begins the next family. A histogram has a sample for each
+ * Samples and bytes are those of the exposition that a scrape would return after the recording. It
+ * is read line by line, and a HELP line begins the next family. A histogram has a sample for each
  * bucket, one for the sum and one for the count. The memory of a family is what the registry has
- * for it: cells, labels and rendered text.
+ * allocated for it: cells, labels and rendered text.
  *
  * The processor time is that of the whole replay: reading, decoding and counting. It is divided by
- * the event time of the recording, so 100 % is one processor on the host that was recorded, as fast
- * as this one. Families have shares of it by the events that their rules looked at; families that
- * are shown from trackers have none of their own. The exporter's families about itself are not in
- * the report: they need sessions and a web server.
+ * the event time of the recording, so 100 % is one processor of this machine's speed on the host
+ * that was recorded. A family's share depends on how many events its rules looked at; families that
+ * are read from trackers have none. Families about the exporter itself are missing in the report,
+ * because they need sessions and a web server.
  */
 #include "etwtool/budget.h"
 
@@ -28,12 +28,12 @@ enum { SCRAPE_INTERVAL_S = 15 };
 
 struct cost {
 	uint64_t series, samples, bytes, memory;
-	uint64_t looked_at; /* events, by all rules of the family */
+	uint64_t looked_at; /* events that the rules of the family looked at */
 };
 
 /* ---- one family ---- */
 
-/* The lines of a family, from its HELP line to that of the next. */
+/* Counts the lines of a family, from its HELP line to that of the next. */
 static void count_lines(struct cost *cost, const char *lines, const char *end)
 {
 	cost->bytes = (uint64_t)(end - lines);
@@ -79,7 +79,7 @@ static double samples_per_second(const struct report *report, uint64_t samples)
 	return (double)samples * (double)report->input->hosts / SCRAPE_INTERVAL_S;
 }
 
-/* Of one processor. */
+/* Returns the percentage of one processor. */
 static double cpu_percent(const struct report *report, uint64_t events)
 {
 	const struct budget_input *input = report->input;
@@ -123,8 +123,10 @@ static void add_row(struct report *report, const char *name, const char *type,
 	json_object_end(report->json);
 }
 
-/* Walks over the families on the page in their order. show: adds a row for each; otherwise they are
- * only added up. */
+/*
+ * Walks over the families of the exposition in order and adds them up. With show it also adds a row
+ * for each.
+ */
 static void walk(struct report *report, const char *page, bool show)
 {
 	const struct budget_input *input = report->input;

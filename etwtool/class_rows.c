@@ -4,11 +4,11 @@
  * People think of an event by its name, so several classes share a row here.
  *
  * A row is found in two ways: by a hash of names and numbers when the pipeline meets a new class,
- * and by the address of the class for each record. An entry of the pipeline may be reused for
- * another class, which is why class_rows_class() always sets its row anew. The name of a row is
- * built once, in the form that rules use: kernel events as they are, others behind their provider.
- * Of several schemas the one with most fields is shown. Providers are sorted by the sum of their
- * records, so each of their rows gets that sum.
+ * and by the address of the class for each record. The pipeline may reuse an entry for another
+ * class, so class_rows_class() always sets its row anew. The name of a row is built once, in the
+ * form that rules use: kernel events have no prefix, others begin with their provider. If a row has
+ * several schemas, the one with most fields is shown. Providers are sorted by the sum of their
+ * records, so each of their rows stores that sum.
  */
 #include "etwtool/class_rows.h"
 
@@ -110,8 +110,10 @@ static int compare_counts(uint64_t a, uint64_t b)
 	return (a < b) - (a > b);
 }
 
-/* The classes of the kernel, each with a GUID of its own, are one provider. Two others may have one
- * name: any program may give its provider a name. */
+/*
+ * Kernel classes have a GUID each but count as one provider. Providers with the same name and
+ * different GUIDs stay separate, because any program may choose that name.
+ */
 static int compare_providers(const void *a, const void *b)
 {
 	const struct class_row *x = a, *y = b;

@@ -21,7 +21,7 @@ bool disk_use_collectors(struct collector_switches *switches, struct etw_error *
 	       collector_switches_read(switches, "--collector.disk_cause", err);
 }
 
-/* DISK_USE_COLUMNS: none. */
+/* Returns the column of a family; DISK_USE_COLUMNS if it has none. */
 static unsigned column_of(const struct family *family)
 {
 	unsigned column = 0;
@@ -38,7 +38,7 @@ static bool is_needed(void *context, const struct family *family)
 	return column_of(family) < DISK_USE_COLUMNS;
 }
 
-/* NULL without memory. */
+/* Finds or adds the row of a process. Returns NULL without memory. */
 static struct disk_use_row *row_of(struct disk_use *use, const char *name)
 {
 	uint64_t hash = text_hash(name, strlen(name), hash_seed());
@@ -81,7 +81,10 @@ static void add_sample(void *context, const struct visited_sample *sample)
 	}
 }
 
-/* System may issue much and cause little; it is one of the first nevertheless. */
+/*
+ * The greater of the two sums: so System, which issues much and causes little, is among the first
+ * rows.
+ */
 static uint64_t caused_or_issued(const struct disk_use_row *row)
 {
 	uint64_t caused = row->bytes[DISK_CAUSED_WRITTEN] + row->bytes[DISK_CAUSED_READ];

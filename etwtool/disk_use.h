@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who makes the disks busy, as the collectors disk and disk_cause count it: by process the bytes
- * that it caused, and the bytes of the requests that its threads issued.
+ * Sums disk use by process, as the collectors disk and disk_cause count it: the bytes that a
+ * process caused, and the bytes of the requests that its threads issued.
  */
 #ifndef ETWTOOL_DISK_USE_H
 #define ETWTOOL_DISK_USE_H
@@ -24,24 +24,27 @@ enum disk_use_column {
 };
 
 struct disk_use_row {
-	char *process; /* label, without escapes; owned */
+	char *process; /* value of the process label, without escapes; owned */
 	uint64_t bytes[DISK_USE_COLUMNS];
 };
 
 /* Zero-initialise it. */
 struct disk_use {
-	struct disk_use_row *rows; /* owned; those that caused or issued most first */
+	struct disk_use_row *rows; /* owned; sorted by bytes caused or issued, greatest first */
 	size_t count, capacity;
-	struct map by_name;                     /* hash of the name -> index */
-	uint64_t total[DISK_USE_COLUMNS];       /* of all rows */
-	uint64_t unknown_written, unknown_read; /* of these: caused how="unknown" */
-	bool failed;                            /* no memory */
+	struct map by_name;               /* hash of the name -> index */
+	uint64_t total[DISK_USE_COLUMNS]; /* sums of all rows */
+	/* part of the totals: bytes caused with how="unknown" */
+	uint64_t unknown_written, unknown_read;
+	bool failed; /* memory ran out */
 };
 
-/* The collectors that must be on; the caller frees them with collector_switches_done(). */
+/* Fills in the collectors that must be on. The caller frees them with collector_switches_done(). */
 bool disk_use_collectors(struct collector_switches *switches, struct etw_error *err);
 
-/* Reads the families of the registry into an empty struct. */
+/*
+ * Reads the families of the registry into a zero-initialised struct. Returns false without memory.
+ */
 bool disk_use_read(struct disk_use *use, struct registry *registry, struct etw_error *err);
 void disk_use_done(struct disk_use *use);
 

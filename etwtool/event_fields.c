@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A schema lists fields in the order of the payload, and a structure is followed by its members
- * (lib/decode/schema.h). Rules address a member as "structure.member" and that of an array of
- * structures by an index, "array[0].member". Names are built in that form here, so what the tool
- * shows can be copied into a rule.
+ * A schema lists fields in payload order, and the members of a structure follow it
+ * (include/etw/schema.h). Rules address a member as "structure.member", and a member of an array of
+ * structures by an index, "array[0].member". This file builds names in that form, so that users can
+ * copy what the tool shows into a rule.
  */
 #include "etwtool/event_fields.h"
 
@@ -96,15 +96,23 @@ bool name_ends_in_one_of(const char *name, const char *const *ends)
 	return *ends != NULL;
 }
 
-/* Schemas do not say what a number means (those of manifests could), but providers name such fields
- * alike. */
+/*
+ * Schemas do not say what a number means (manifests could), but providers use similar names for
+ * such fields.
+ */
 static const char *const flags_ends[] = { "Flags",   "Mask",   "Keyword",    "Keywords",
 					  "Options", "Access", "Attributes", NULL };
 static const char *const status_ends[] = { "NtStatus", "HResult", NULL };
-/* A status or a plain number: a status of an error has its top bit set ([MS-ERREF] 2.1, 2.3). */
+/*
+ * These fields have a status or a plain number. An error status has its top bit set ([MS-ERREF]
+ * 2.1, 2.3).
+ */
 static const char *const result_ends[] = { "Status", "Code", "Result", "Error", "hr", NULL };
 
-/* The kernel's descriptions give sizes the type of addresses where both grow with the system. */
+/*
+ * The kernel's descriptions give sizes the type of an address where both depend on the pointer
+ * size.
+ */
 static const char *const amount_ends[] = { "Size", "Bytes", "Count", "Length", NULL };
 
 bool field_is_address(const struct etw_field *field)
@@ -153,7 +161,8 @@ static void add_number_shown(const struct etw_field *field, const struct etw_fie
 	} else {
 		struct etw_text number = { 0 };
 
-		etw_field_number_text(field, value, &number); /* a name is from outside */
+		/* the name comes from the recording */
+		etw_field_number_text(field, value, &number);
 		text_add_shown(out, number.data ? number.data : "");
 		out->failed |= number.failed;
 		text_free(&number);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of an event class by the names that rules take, members of structures as
- * "structure.member", and their values as people want to see them.
+ * The names and values of the fields of an event class. Names are those that rules take, members of
+ * structures as "structure.member"; values are formatted for people.
  */
 #ifndef ETWTOOL_EVENT_FIELDS_H
 #define ETWTOOL_EVENT_FIELDS_H
@@ -18,8 +18,8 @@
 /* ---- names ---- */
 
 /*
- * A walk over the fields that have a value of their own: members of structures instead of these,
- * arrays of structures as one field. Zero-initialise it.
+ * A walk over the fields that have a value of their own. It visits the members of a structure in
+ * place of the structure, and an array of structures as one field. Zero-initialise it.
  */
 struct field_walk {
 	unsigned index;
@@ -27,39 +27,51 @@ struct field_walk {
 	unsigned behind;
 };
 
-/* Sets index and name. False at the end, and at once when schema is NULL. */
+/*
+ * Moves to the next field and sets index and name. Returns false after the last field, and at once
+ * if schema is NULL.
+ */
 bool field_walk_next(struct field_walk *walk, const struct etw_schema *schema);
 
-/* Adds the whole name, of a member of an array of structures that of the first element's. */
+/*
+ * Adds the whole name of the field. A member of an array of structures gets the name that it has in
+ * the first element.
+ */
 void field_name_add(const struct etw_schema *schema, unsigned index, struct etw_text *out);
 
-/* What its values are, or those of its elements: "u32", "text", "guid". */
+/* Returns the type of the value, or of the elements of a list: "u32", "text", "guid". */
 const char *field_type_name(const struct etw_field *field);
 
-/* The ends of names, without regard to case; a NULL follows the last. */
+/*
+ * Returns whether the name ends in one of these, ignoring case. NULL terminates the list.
+ */
 bool name_ends_in_one_of(const char *name, const char *const *ends);
 
-/* Whether a number of the field is an address: of no use as a label, and no amount. */
+/*
+ * Returns whether a number of the field is an address, which is useless as a label and is no
+ * amount.
+ */
 bool field_is_address(const struct etw_field *field);
-/* Whether a number of the field is a set of flags or a status: no amount to add up. */
+/* Returns whether a number of the field is a set of flags or a status, which cannot be added up. */
 bool field_is_code(const struct etw_field *field);
-/* The decoder of rules for its statuses ("ntstatus"); NULL: none. */
+/* Returns the decoder of rules for the field's statuses ("ntstatus"), NULL if there is none. */
 const char *field_status_decoder(const struct etw_field *field);
 
 /* ---- values for people ---- */
 
 /*
- * Adds the value of a field before `end` for people: text in quotes, with characters that steer a
- * terminal escaped; numbers by the name that the field has for them; pointers, flags and statuses
- * in hexadecimal; of long binary data the beginning; lists as [1,2], structures as {a=1,b=2}.
+ * Adds the value of a field for people; index is below fields->end. Text is quoted, and characters
+ * that control a terminal are escaped. Numbers become the names that the field has for them.
+ * Pointers, flags and statuses are hexadecimal. Long binary data is cut. Lists read [1,2] and
+ * structures {a=1,b=2}.
  */
 void event_fields_shown(struct etw_event_fields *fields, unsigned index, struct etw_text *out);
 
-/* The same for one located field without its structure. */
+/* Does the same for one located field without its structure. */
 void field_shown(const struct etw_field *field, const struct etw_field_slice *slice,
 		 struct etw_text *out);
 
-/* Adds text for people, in quotes that it does not contain. */
+/* Adds text for people, in quotes that do not occur in it. */
 void text_add_quoted_shown(struct etw_text *out, const char *bytes, size_t size);
 
 #endif

@@ -4,13 +4,13 @@
  *
  * Names may be written in several ways. A provider is given by its name, its GUID, the name of a
  * kernel class, or a pattern with * and ?; an event by the name that rules use, the name in its
- * schema, the symbol of its manifest, or its number. Every name that is compared and does not match
- * is offered as a suggestion, so that a typo or an abbreviation can be answered with the nearest
- * name that occurs in the recording. For this all records are compared by process, even those that
- * another condition leaves out.
+ * schema, the symbol of its manifest, or its number. Every name that does not match is tried as a
+ * suggestion, so that the complaint about a typo or an abbreviation can show the nearest name in
+ * the recording. Therefore the process of every record is compared, even if another condition
+ * leaves the record out.
  *
  * Conditions on fields are those of a rule. The pipeline evaluates them
- * (exporter/rules/language/probe.h); here they are only parsed, and their fields looked up for
+ * (exporter/rules/language/probe.h); this file only parses them, and looks up their fields for
  * suggestions.
  */
 #include "etwtool/event_filter.h"
@@ -72,7 +72,7 @@ static char ascii_upper(char c)
 	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-/* Whether a word is made of the capitals of a name: "gc" of "GarbageCollection". */
+/* Returns whether a word has the capitals of a name, as "gc" has those of "GarbageCollection". */
 static bool is_initials(const char *word, size_t word_size, const char *name, size_t name_size)
 {
 	size_t met = 0;
@@ -88,7 +88,10 @@ static bool is_initials(const char *word, size_t word_size, const char *name, si
 	return met == word_size && met > 1;
 }
 
-/* "GC/Start" for "GarbageCollection/Start": the same behind the slash, initials before it. */
+/*
+ * Returns whether a word abbreviates a name, as "GC/Start" does for "GarbageCollection/Start":
+ * initials before the slash, the same text after it.
+ */
 static bool abbreviates(const char *word, const char *known)
 {
 	size_t word_task = strcspn(word, "/"), known_task = strcspn(known, "/");
@@ -111,20 +114,20 @@ static void offer(struct requested_name *requested, const char *known)
 	} else {
 		nearest_offer(&requested->nearest, known);
 	}
-	if (requested->nearest.best != before) { /* known may be freed */
+	if (requested->nearest.best != before) { /* known may be freed later */
 		snprintf(requested->suggestion, sizeof requested->suggestion, "%s", known);
 		requested->nearest.best = requested->suggestion;
 	}
 }
 
-/* Remembers that the name was met. */
+/* Notes that the name occurred, if same is true. Returns same. */
 static bool note(struct requested_name *requested, bool same)
 {
 	requested->met |= same;
 	return same;
 }
 
-/* Whether a known name is the requested one; else it may be the nearest. */
+/* Returns whether a known name is the requested one. Otherwise tries it as the nearest. */
 static bool is_requested(struct requested_name *requested, const char *known)
 {
 	if (!note(requested, glob_matches_nocase(requested->name, known))) {
@@ -146,7 +149,7 @@ bool is_requested_provider(struct requested_name *requested, const struct etw_ev
 	       (kernel_class && is_requested(requested, kernel_class));
 }
 
-/* "DiskIo/Read", "Provider/12": as a rule has it. */
+/* Returns whether the text matches the name that rules use: "DiskIo/Read", "Provider/12". */
 static bool is_pattern_of(const char *text, const struct etw_event_class *class)
 {
 	struct event_pattern pattern;
@@ -164,7 +167,9 @@ bool is_requested_event(struct requested_name *requested, const struct etw_event
 	if (parse_u64(requested->name, strlen(requested->name), &number)) {
 		return note(requested, number == (class->classic ? class->opcode : class->id));
 	}
-	/* A name with a slash is no part of one: then parts are not offered. */
+	/*
+	 * A text with a slash names provider and event, so the event's name alone is not suggested.
+	 */
 	if (is_requested(requested, class->event_name) ||
 	    (slash && !strchr(requested->name, '/') && is_requested(requested, slash + 1)) ||
 	    (schema && is_requested(requested, schema->event)) ||
@@ -241,7 +246,7 @@ static bool keeps_process(struct event_filter *filter, const struct recording *r
 		size_t size = strlen(requested->name);
 
 		*verdict = is_requested(requested, name);
-		/* Labels have no ".exe". */
+		/* Process labels have no ".exe". */
 		if (text_ends_nocase(requested->name, size, ".exe", 4) &&
 		    size - 4 == strlen(name) &&
 		    text_starts_nocase(requested->name, size, name, size - 4)) {
@@ -278,7 +283,10 @@ bool event_filter_is_empty(const struct event_filter *filter)
 	if (!from->set || !to->set) {
 		return false;
 	}
-	/* Two distances are compared as they are, because both sums may saturate at one time. */
+	/*
+	 * Relative times are compared directly, because both sums with the start may saturate at
+	 * the same time.
+	 */
 	if (from->relative && to->relative) {
 		return to->time_100ns <= from->time_100ns;
 	}
@@ -290,7 +298,7 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
 {
 	const uint64_t *verdict = map_find(&filter->classes, (uintptr_t) class);
 
-	/* The process goes first: suggestions need the names of all records. */
+	/* The process is compared first, because suggestions need the processes of all records. */
 	if (filter->process.name && !keeps_process(filter, recording)) {
 		return false;
 	}
@@ -316,7 +324,7 @@ int complain_of_missing(const struct requested_name *requested, const char *comm
 			     nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-/* Whether no name was requested or it was met; else it complains. */
+/* Returns true if no name was requested or it occurred. Otherwise complains and returns false. */
 static bool was_met(const struct requested_name *requested, const char *command, const char *what)
 {
 	if (!requested->name || requested->met) {
@@ -326,9 +334,9 @@ static bool was_met(const struct requested_name *requested, const char *command,
 	return false;
 }
 
-enum { ROUNDED = 10000 }; /* a millisecond: times are copied with fewer digits */
+enum { ROUNDED = 10000 }; /* 1 ms, because users copy times with fewer digits */
 
-/* Whether a record may be in the time range; else it complains. */
+/* Returns whether the time range may have a record. Otherwise complains and returns false. */
 static bool range_was_met(const struct event_filter *filter, const struct record_times *times,
 			  const char *command)
 {

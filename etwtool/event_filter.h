@@ -13,9 +13,9 @@
 #include "base/nearest.h"
 #include "etwtool/recording.h"
 
-enum { SUGGESTION_SIZE = 65 }; /* longer words are near none */
+enum { SUGGESTION_SIZE = 65 }; /* A longer word gets no suggestion. */
 
-/* A name on the command line: whether it was met, and the nearest name that was. */
+/* A name on the command line: whether it occurred, and the nearest name that did. */
 struct requested_name {
 	const char *name; /* borrowed; NULL: any */
 	bool met;
@@ -25,46 +25,50 @@ struct requested_name {
 
 struct filter_time {
 	bool set;
-	bool relative; /* to the start of the recording */
+	bool relative; /* counted from the start of the recording */
 	int64_t time_100ns;
 };
 
 /* Zero-initialise it and set the names and times to select by. */
 struct event_filter {
-	struct requested_name provider; /* name or GUID, maybe with `*` and `?` */
-	struct requested_name event;    /* likewise, or an id; with a slash also as in a rule */
-	struct requested_name process;  /* name, likewise, or an id */
-	struct filter_time from;        /* the first moment … */
-	struct filter_time to;          /* … and the first one behind */
-	struct probe *probe;            /* owned; NULL: no conditions */
-	int64_t start; /* of the recording, where there are times; 100 ns since 1601 */
+	struct requested_name provider; /* name or GUID, may have `*` and `?` */
+	/* name with `*` and `?`, or an id; with a slash it may be a rule's name */
+	struct requested_name event;
+	struct requested_name process; /* name with `*` and `?`, or a process id */
+	struct filter_time from;       /* first moment of the range */
+	struct filter_time to;         /* first moment after the range */
+	struct probe *probe;           /* owned; NULL: no conditions */
+	int64_t start; /* start of the recording, needed for from and to; 100 ns since 1601 UTC */
 
-	struct map classes;   /* of struct etw_event_class * -> 1: requested, 0: not */
-	struct map processes; /* label ids of processes that were offered as near */
-	struct requested_name fields[PROBE_CONDITIONS_MOST]; /* of the probe */
+	struct map classes;   /* struct etw_event_class * -> 1: requested, 0: not requested */
+	struct map processes; /* label ids of processes that were tried as suggestions */
+	/* field names of the probe's conditions */
+	struct requested_name fields[PROBE_CONDITIONS_MOST];
 };
 
-/* Reads a struct filter_time: "2020-07-29T00:07:00Z", or "10", "10s", "1m" from the start. An
- * option_read. */
+/*
+ * An option_read: reads a struct filter_time from "2020-07-29T00:07:00Z", or from "10", "10s" or
+ * "1m", which count from the start of the recording.
+ */
 bool filter_time_read(void *time, const char *text, struct etw_error *err);
 
-/* Adds a condition to a struct event_filter, as probe_add() takes it. An option_read. */
+/* An option_read: adds a condition to a struct event_filter. probe_add() defines the text. */
 bool event_filter_where(void *filter, const char *text, struct etw_error *err);
 
-/* Whether it leaves out any event. */
+/* Returns whether the filter can leave out an event. */
 bool event_filter_active(const struct event_filter *filter);
 
-/* Whether its end of the time range is not after the start, so that no event is in it. */
+/* Returns whether the time range ends at or before its start, so that no event is in it. */
 bool event_filter_is_empty(const struct event_filter *filter);
 
-/* For on_class and on_record of a recording that has the filter's probe. */
+/* Call these in on_class and on_record of a recording that uses the filter's probe. */
 void event_filter_class(struct event_filter *filter, const struct etw_event_class *class);
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
 			const struct etw_record *record, const struct etw_event_class *class);
 
 /*
- * After a run with these times of records: false, with a line, if a name on the command line did
- * not occur in the recording, or the recording is outside the time range.
+ * Call it after a run that met records of these times. Complains and returns false if a name on the
+ * command line did not occur in the recording, or if the recording is outside the time range.
  */
 bool event_filter_found(const struct event_filter *filter, const struct record_times *times,
 			const char *command);
@@ -73,7 +77,10 @@ void event_filter_done(struct event_filter *filter);
 
 /* ---- on the command line ---- */
 
-/* The options of a filter, which is a member of the struct that a command's options set. */
+/*
+ * The options of a filter. `filter` is its member in `type`, the struct that the command's options
+ * fill.
+ */
 #define EVENT_FILTER_OPTIONS(type, filter)                                                        \
 	{ "--provider", "NAME", "name or GUID; * matches any text, ? one character", OPTION_TEXT, \
 	  .offset = offsetof(type, filter.provider.name) },                                       \
@@ -101,7 +108,7 @@ void event_filter_done(struct event_filter *filter);
 	}
 #define EVENT_FILTER_TIME "a time such as 2020-07-29T00:07:00Z, or seconds such as 10 or 10s"
 
-/* What --help says about them below the options. */
+/* The text that --help shows about them below the options. */
 #define EVENT_FILTER_HELP                                                                                 \
 	"Conditions are those of a collector's `where`, written in one text:\n"                           \
 	"  --where 'TransferSize gt 4096'  --where 'Process in chrome, msedge'\n"                         \
@@ -115,13 +122,15 @@ void event_filter_done(struct event_filter *filter);
 /* ---- names of event classes, for other commands ---- */
 
 /*
- * Whether the class has this provider or event, by name, number or pattern. Every name of the class
- * becomes a possible suggestion.
+ * Return whether the class has the requested provider or event, by name, number or pattern. Each
+ * name of the class is tried as a suggestion.
  */
 bool is_requested_provider(struct requested_name *requested, const struct etw_event_class *class);
 bool is_requested_event(struct requested_name *requested, const struct etw_event_class *class);
 
-/* Complains that there is no `what` of this name; returns TOOL_FAILED. */
+/*
+ * Complains that there is no `what` with this name, and suggests the nearest. Returns TOOL_FAILED.
+ */
 int complain_of_missing(const struct requested_name *requested, const char *command,
 			const char *what);
 

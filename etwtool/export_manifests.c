@@ -3,15 +3,15 @@
  * Exports manifests into a folder.
  *
  * The providers come from a recording (recorded_schemas.h) or from Windows
- * (lib/decode/tdh_manifests.h); both fill a writer for each provider, and everything behind it is
- * the same. Windows has more than a thousand providers, and some of their manifests are damaged or
- * missing. What fails is said in one line and counted, and the others go on.
+ * (include/etw/describe.h). Both sources fill a writer for each provider, and the steps after that
+ * are the same. Windows has more than a thousand providers, and some of their manifests are damaged
+ * or missing. A failure is reported in one line and counted, and the export continues.
  *
- * Files are named after providers, whose names other programs chose. A name keeps only what every
- * file system takes, and the second provider of a name has its GUID in that of its file, and a
- * number if the name of another provider reads like that. A file that exists is replaced only if it
- * begins as those that this command writes, so that an export can be repeated, and a manifest that
- * a person wrote is never lost.
+ * Files are named after providers, whose names other programs chose. A file name keeps only
+ * characters that every file system allows. If the name is taken, the provider's GUID is appended,
+ * and also a number if that name is taken, too. An existing file is replaced only if it begins as
+ * files of this command do, so an export can be repeated, and a manifest that a person wrote is
+ * never lost.
  */
 #include "etwtool/export_manifests.h"
 
@@ -38,12 +38,12 @@ enum { FILE_NAME_SIZE_MOST = 120 }; /* without GUID and ending */
 struct export
 {
 	const char *folder;
-	const char *const *patterns; /* providers to export; none: all */
+	const char *const *patterns; /* providers to export; empty: all */
 	size_t pattern_count;
-	bool found[TOOL_WORDS_MOST]; /* by pattern */
-	struct map files;            /* hashes of names that are taken, without regard to case */
+	bool found[TOOL_WORDS_MOST]; /* whether a provider matched the pattern */
+	struct map files;            /* hashes of names that are taken, ignoring case */
 	size_t providers, events, replaced;
-	size_t cut;         /* events without their last fields */
+	size_t cut;         /* events written without their last fields */
 	size_t undescribed; /* events that Windows does not describe */
 	size_t without;     /* providers without a manifest */
 	size_t failed;      /* providers of which nothing could be written */
@@ -58,7 +58,7 @@ static bool is_allowed(uint32_t codepoint)
 	       (codepoint >= 0x80 || !strchr("<>:\"/\\|?*", (int)codepoint));
 }
 
-/* Windows takes these names for devices, also with an ending. */
+/* Returns whether Windows reserves the name for a device, with or without an ending. */
 static bool is_device(const char *name, size_t size)
 {
 	static const char *const devices[] = { "con", "prn", "aux", "nul" };
@@ -101,8 +101,7 @@ void export_manifests_file_name(struct etw_text *out, const char *name,
 
 		name += utf8_decode(name, (size_t)(end - name), &codepoint);
 		codepoint = is_allowed(codepoint) ? codepoint : '_';
-		/* Which letters of other scripts are the same in lower case is up to the file
-		 * system. */
+		/* File systems differ in which letters of other scripts are equal ignoring case. */
 		unique = unique || codepoint >= 0x80;
 		text_add(out, bytes, utf8_encode(codepoint, bytes));
 	}
@@ -115,7 +114,7 @@ void export_manifests_file_name(struct etw_text *out, const char *name,
 	text_add_string(out, ".man");
 }
 
-/* The path of the file; the caller frees it. */
+/* Chooses the path of the provider's file; the caller frees it. */
 static void add_path(struct export *export, struct etw_text *path, const struct etw_guid *provider,
 		     const char *name)
 {
@@ -204,7 +203,7 @@ static void finish(struct export *export, const struct etw_guid *provider, const
 
 /* ---- sources ---- */
 
-/* A name that a provider has without one. */
+/* Returns the name, or the GUID as text for a provider without one. */
 static const char *name_or_guid(const char *name, const struct etw_guid *provider,
 				char guid[GUID_TEXT_SIZE])
 {
@@ -248,7 +247,7 @@ static bool export_recorded(struct tool_arguments *arguments, struct export *exp
 	bool good = recording && recording_run(recording, err);
 	uint64_t refused = recorded ? recorded_schemas_refused(recorded) : 0;
 
-	/* A manifest that lacks something looks whole. */
+	/* A manifest with a part missing looks complete, so it is not written. */
 	if (good && memory_has_losses()) {
 		good = error_no_memory(err, "the schemas of a recording");
 	}
@@ -364,7 +363,7 @@ static int print_summary(const struct export *export)
 	return tool_print("providers", &out);
 }
 
-/* Whether each pattern had a provider; else it complains. */
+/* Returns whether each pattern matched a provider. Otherwise complains and returns false. */
 static bool all_found(const struct export *export, bool installed)
 {
 	bool all = true;
@@ -405,7 +404,9 @@ int export_manifests(struct tool_arguments *arguments, const char *folder, bool 
 	if (good || export.providers > 0) {
 		good = print_summary(&export) == TOOL_DONE && good;
 	}
-	/* After an error not all providers were seen, so nothing is known about the patterns. */
+	/*
+	 * After an error some providers were not seen, so patterns without a match prove nothing.
+	 */
 	return good && all_found(&export, installed) && export.failed == 0 ? TOOL_DONE :
 									     TOOL_FAILED;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool providers --export-manifests: a manifest (.man) for each provider in a folder, which
- * --schema and `schemas:` of a configuration read.
+ * etwtool providers --export-manifests: writes a manifest (.man) for each provider into a folder.
+ * --schema and `schemas:` of a configuration read such files.
  */
 #ifndef ETWTOOL_EXPORT_MANIFESTS_H
 #define ETWTOOL_EXPORT_MANIFESTS_H
@@ -15,18 +15,18 @@
 #include "etwtool/tool.h"
 
 /*
- * Writes what the recording contains that is the first word, or, with `installed`, what Windows has
- * registered. The other words limit it to providers by name or GUID, with * and ?. Returns an exit
- * status.
+ * Writes the manifests in the recording that the first word names; with `installed`, those that
+ * Windows has registered. Further words limit the providers, by name or GUID, with * and ?. Returns
+ * an exit status.
  */
 int export_manifests(struct tool_arguments *arguments, const char *folder, bool installed);
 
-/* ---- a part of it, for tests ---- */
+/* ---- exposed for tests ---- */
 
 /*
- * Adds the name of the file, without its folder, for a provider: its name, with _ in place of what
- * a file name cannot have, on Windows or elsewhere. copy: how many of the names that this function
- * gives are those of other files: behind the first the GUID follows, later also a number.
+ * Adds the file name, without folder, for the manifest of a provider. Characters that a file name
+ * cannot have on Windows or elsewhere become _. copy is the number of names that were tried before
+ * and are taken: the GUID is appended from 1 on, and later a number as well.
  */
 void export_manifests_file_name(struct etw_text *out, const char *name,
 				const struct etw_guid *provider, unsigned copy);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fields and some of their values, collected from the events of a recording.
+ * Collects fields and some of their values from the events of a recording.
  *
- * Fields are distinguished by name and type, because versions of an event may give one field two
- * types, and each would need a rule of its own. Of arrays of structures the members of the first
- * element are shown. Values are looked for in a limited number of events, and long ones are left
- * out. A derived field is there when an event had a value of it.
+ * Fields are distinguished by name and type, because versions of an event may give a field
+ * different types, and each type needs its own rule. For an array of structures the members of the
+ * first element are shown. Only a limited number of events is searched for values, and long values
+ * are skipped. A derived field is listed if an event had a value of it.
  */
 #include "etwtool/field_samples.h"
 
@@ -16,12 +16,15 @@
 #include "etwtool/event_fields.h"
 
 enum {
-	SAMPLE_SIZE_MOST = 80,  /* bytes; longer values are left out */
-	SAMPLES_EVENTS = 10000, /* that are examined for values */
+	SAMPLE_SIZE_MOST = 80,  /* bytes; longer values are skipped */
+	SAMPLES_EVENTS = 10000, /* events that are searched for values */
 	SAMPLES_FIELDS_MOST = 2 * ETW_SCHEMA_FIELDS_MOST,
 };
 
-/* The place of a row with the same name and type, made when new; count without room. */
+/*
+ * Finds or adds the row with the same name and type and returns its index; samples->count if there
+ * is no room.
+ */
 static size_t place_of(struct field_samples *samples, const struct sampled_field *row)
 {
 	struct sampled_field *grown;
@@ -45,7 +48,7 @@ static size_t place_of(struct field_samples *samples, const struct sampled_field
 	return i;
 }
 
-/* The row of a field; NULL without room. */
+/* Finds or adds the row of a field. Returns NULL if there is no room. */
 static struct sampled_field *row_of(struct field_samples *samples, const struct etw_schema *schema,
 				    unsigned index)
 {
@@ -79,7 +82,7 @@ static struct sampled_field *row_of(struct field_samples *samples, const struct 
 	return &samples->fields[*place - 1];
 }
 
-/* Takes the value, unless it is known, too long, or nothing. */
+/* Takes the value as a sample, unless it is already one, too long, or empty. */
 static void take_sample(struct sampled_field *row, struct etw_text *value)
 {
 	bool known = false;
@@ -105,7 +108,8 @@ static void add_sample(struct sampled_field *row, const struct etw_field *field,
 }
 
 /*
- * Fields first … end - 1; of arrays of structures the first element. has_values: they are located.
+ * Adds the fields from first to end - 1, and for an array of structures those of the first element.
+ * has_values: the fields of this event are located.
  */
 static void add_fields(struct field_samples *samples, struct etw_event_fields *fields,
 		       unsigned first, unsigned end, bool has_values)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of the events of one name in a recording, with some of their values: those of the
- * payload, and derived fields.
+ * Collects the fields of all events with one name in a recording, and some of their values: fields
+ * of the payload, and derived fields.
  */
 #ifndef ETWTOOL_FIELD_SAMPLES_H
 #define ETWTOOL_FIELD_SAMPLES_H
@@ -20,31 +20,33 @@ enum { SAMPLES_MOST = 3 };
 
 struct sampled_field {
 	char *name;          /* owned */
-	const char *type;    /* "u32", of a list that of its elements */
-	bool number;         /* to rules */
-	bool list;           /* rules take elements ("a[0]") and their number ("a.count"), too */
-	bool structures;     /* a list whose members are fields of their own */
-	bool address;        /* field_is_address(): of no use as label or value */
-	bool code;           /* flags or a status: no amount */
-	const char *decoder; /* of rules, which gives its values names; NULL: none */
-	/* Distinct values: numbers as for people, text as it is. Owned. */
+	const char *type;    /* "u32"; the type of the elements if it is a list */
+	bool number;         /* rules can use it as a number */
+	bool list;           /* rules can take elements ("a[0]") and their number ("a.count") */
+	bool structures;     /* the list has structures, whose members are fields of their own */
+	bool address;        /* field_is_address(): useless as a label or value */
+	bool code;           /* flags or a status, which cannot be added up */
+	const char *decoder; /* decoder of rules that names its values; NULL: none */
+	/* Distinct values. Numbers are formatted for people, text is unchanged. Owned. */
 	struct etw_text samples[SAMPLES_MOST];
 	size_t sample_count;
 };
 
 /* Zero-initialise it. */
 struct field_samples {
-	/* Owned; in payload order of the first event class, then those that others add. */
+	/* Owned. Payload order of the first event class, then the fields that other classes add. */
 	struct sampled_field *fields;
 	size_t count, capacity;
-	/* By number of the derived field; without a name: the events do not have it. */
+	/* Indexed by derived field; an entry without a name: the events do not have that field. */
 	struct sampled_field derived[DERIVED_MOST];
-	struct map rows; /* address of a field in its schema -> its place + 1 */
+	struct map rows; /* address of a field in its schema -> index + 1 */
 	uint64_t events;
-	bool failed; /* no memory: something is missing */
+	bool failed; /* memory ran out, so something is missing */
 };
 
-/* In on_record, of a recording with .derived: adds the fields of the class and values of the event.
+/*
+ * Call it in on_record of a recording opened with .derived: adds the fields of the class, and
+ * values of the event.
  */
 void field_samples_add(struct field_samples *samples, const struct recording *recording,
 		       const struct etw_record *record, const struct etw_event_class *class);

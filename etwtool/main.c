@@ -2,10 +2,10 @@
 /*
  * etwtool's entry: picks the command and reads its command line.
  *
- * Each command has a row in struct tool_command. The options that it shares with others are bits of
- * that row, and their values are in struct tool_arguments, with which the struct of each command
- * begins; so one table of offsets serves all commands. Words are kept in their order and what they
- * mean is up to the command. --help and bad usage are handled here, before the command runs.
+ * Each command is a struct tool_command. Bits of it select the options that several commands share.
+ * Their values are in struct tool_arguments, which is the first member of the struct of each
+ * command; so one table of offsets serves all commands. Words keep their order, and the command
+ * decides what they mean. --help and bad usage are handled here, before the command runs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void show_schema_warning(void *context, const char *sentence)
 	tool_complain(TOOL_DONE, arguments->command->name, "%s", sentence);
 }
 
-/* By bit of enum tool_shared; the last two are always there. */
+/* One row for each bit of enum tool_shared. Every command has the last two. */
 static const struct command_option shared_options[] = {
 	{ "--pointer-size", "4|8",
 	  "pointer size of classic events, if the recording states a wrong one", OPTION_DIGIT,
@@ -98,7 +98,7 @@ static int print_help(const struct tool_command *command, const struct command_o
 {
 	struct etw_text out = { 0 };
 
-	/* Every command has the last two, --help and one that is not shown. */
+	/* Every command has --help and a hidden option, so these do not count as [OPTIONS]. */
 	text_add_format(&out, "usage: etwtool %s%s%s%s\n\n%s.\n\n", command->name,
 			options[ALWAYS_THERE].name ? " [OPTIONS]" : "",
 			command->synopsis[0] ? " " : "", command->synopsis, command->about);
@@ -129,7 +129,9 @@ static int read_and_run(struct tool_arguments *arguments, int argc, char **argv)
 	return command->run(arguments);
 }
 
-/* Results may mix what the file was with what it has become. It may have been open several times.
+/*
+ * Results may mix the old and the new contents, because the file may have been opened several
+ * times.
  */
 static void warn_of_change(const char *path, const char *change)
 {
@@ -141,7 +143,7 @@ static void warn_of_change(const char *path, const char *change)
 	}
 }
 
-/* argv[0] is the command. Returns an exit status. */
+/* Runs a command; argv[0] is its name. Returns an exit status. */
 static int run_command(const struct tool_command *command, int argc, char **argv)
 {
 	struct tool_arguments *arguments = calloc(1, command->size);
@@ -158,7 +160,10 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 	etw_packed_keep_start();
 	status = read_and_run(arguments, argc, argv);
 	etw_packed_keep_end();
-	/* Also behind another complaint: what is said to be missing may be what had no memory. */
+	/*
+	 * This follows even another complaint, because the cause of that may have been missing
+	 * memory.
+	 */
 	if (memory_has_losses()) {
 		status = tool_complain(
 			TOOL_FAILED, command->name,
@@ -175,7 +180,7 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 
 /* ---- commands ---- */
 
-/* In the order of --help. A group begins where there is a title. */
+/* The commands in the order of --help. A row with a title begins a group. */
 static const struct {
 	const char *title;
 	const struct tool_command *command;
@@ -221,7 +226,7 @@ static void add_usage(struct etw_text *out)
 		"run, 2 bad usage.\n");
 }
 
-/* All commands as JSON, for packaging/pages.py. */
+/* Describes all commands as JSON, for packaging/pages.py. */
 static void add_description(struct etw_text *out)
 {
 	struct json json;
@@ -232,7 +237,7 @@ static void add_description(struct etw_text *out)
 	json_member_string(&json, "version", program_version.number);
 	json_member_string(&json, "synopsis", "COMMAND …");
 	json_member_string(&json, "about", about);
-	json_member_array(&json, "collectors"); /* of --[no-]collector.NAME */
+	json_member_array(&json, "collectors"); /* values of --[no-]collector.NAME */
 	for (size_t i = 0; i < builtin_collector_count; i++) {
 		json_string(&json, builtin_collectors[i].name);
 	}
@@ -278,7 +283,7 @@ static const struct tool_command *find_command(const char *name)
 	return NULL;
 }
 
-/* "help COMMAND" is "COMMAND --help". */
+/* Runs "help COMMAND" as "COMMAND --help". */
 static int help_with(char *name)
 {
 	static char flag[] = "--help";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The `needs` of a collector for one event: for events of the kernel the flag that brings them, for
- * others the provider with level, id and keywords. A recording was perhaps made with everything
- * enabled, and a provider with all its keywords at level 5 can emit a million events a second, so
- * nothing is asked for that the events at hand do not need.
+ * Builds the `needs` of a collector for one event: for a kernel event the flag that enables it, for
+ * others the provider with level, id and keywords. The recording may have been made with everything
+ * enabled, and a provider with all its keywords at level 5 can emit a million events a second. So
+ * the result enables only what the recorded events need.
  */
 #include "etwtool/needs.h"
 
@@ -21,17 +21,17 @@ struct etw_kernel_event_flags class_row_kernel_flags(const struct class_row *row
 }
 
 /*
- * Bits 48 to 63 of a keyword are Windows' own; the upper ones name channels ("Defining Keywords
- * Used to Classify Types of Events", Microsoft Learn). The highest of a provider's bits is hardly
- * used.
+ * Bits 48 to 63 of a keyword are defined by Windows; the upper ones name channels ("Defining
+ * Keywords Used to Classify Types of Events", Microsoft Learn). Providers hardly use the highest of
+ * their own bits.
  */
 #define PROVIDER_KEYWORDS (UINT64_MAX >> 16)
 #define HIGHEST_KEYWORD   (UINT64_C(1) << 47)
 
 /*
- * Whether a live session finds the provider by the name in the recording: the program knows it, or
- * Windows had it registered where the recording was made. Providers of TraceLogging and EventSource
- * are not registered.
+ * Returns whether a live session finds the provider by the name in the recording: the program knows
+ * the name, or the provider was registered on the recorded machine. Providers of TraceLogging and
+ * EventSource are not registered.
  */
 static bool is_registered(const struct etw_configured_manifests *manifests,
 			  const struct etw_event_class *class)
@@ -43,7 +43,7 @@ static bool is_registered(const struct etw_configured_manifests *manifests,
 	};
 
 	if (strpbrk(class->provider_name, ":{")) {
-		return false; /* it would read as something else */
+		return false; /* the name would parse as something else */
 	}
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		if (names[i] && strcmp(names[i], class->provider_name) == 0) {
@@ -65,7 +65,7 @@ void seen_record(struct seen *seen, const struct etw_record *record)
 	seen->keywords |= record->keyword;
 }
 
-/* "Provider:level:id:keywords", as docs/rules.md has it. */
+/* Adds "Provider:level:id:keywords"; docs/rules.md describes the form. */
 static void add_provider(struct etw_text *out, const struct class_row *row, const struct seen *seen)
 {
 	uint64_t keywords = seen->keywords & PROVIDER_KEYWORDS;
@@ -79,12 +79,12 @@ static void add_provider(struct etw_text *out, const struct class_row *row, cons
 	} else {
 		text_add_format(&spec, "{%s}", guid);
 	}
-	/* Events of level 0 always come, and level 0 of a session means all levels. */
+	/* Windows always delivers events of level 0, and level 0 of a session means all levels. */
 	text_add_format(&spec, ":%u:", seen->level > 0 ? seen->level : 1U);
-	if (row->number > 0) { /* all events of TraceLogging have the id 0 */
+	if (row->number > 0) { /* all TraceLogging events have id 0 */
 		text_add_u64(&spec, row->number);
 	}
-	/* Events without keywords always come, and a mask of 0 means all. */
+	/* Windows always delivers events without keywords, and a mask of 0 means all. */
 	text_add_format(&spec, ":0x%" PRIx64,
 			keywords != 0       ? keywords :
 			seen->keywords != 0 ? seen->keywords :

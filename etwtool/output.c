@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the commands print: results on standard output, complaints on standard error.
+ * Prints what the commands write: results on standard output, complaints on standard error.
  *
- * Names of providers, events and files come from outside and may hold any bytes. All that people
- * read is written by text_add_shown(), so that they cannot control a terminal; a complaint stays
- * one line for the same reason. A result is built in memory and written at once. When the reader
- * has closed the pipe, the write fails with EPIPE, which is no error for a person who has seen
- * enough, so no complaint follows, but the command still ends. JSON for people is written compactly
- * first and then indented, which keeps the writer of base/json.h simple.
+ * Names of providers, events and files come from outside and may contain any bytes.
+ * text_add_shown() writes all text for people, so that names cannot control a terminal; a complaint
+ * stays one line for the same reason. A result is built in memory and written at once. When the
+ * reader has closed the pipe, the write fails with EPIPE. The person has then seen enough, so there
+ * is no complaint, but the command still ends. JSON for people is written compactly first and then
+ * indented, which keeps the writer of base/json.h simple.
  */
 #include <assert.h>
 #include <inttypes.h>

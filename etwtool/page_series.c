@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads pages in the text format of Prometheus, which this program has written, back into series.
+ * Reads expositions in the text format of Prometheus, which this program has written, back into
+ * series.
  *
- * A page shows each value as text that is exact, and it is what users see, so a comparison of two
- * recordings begins with two pages, and no other way into the registry is needed. A line is
- * `name{label="value",…} number`; a TYPE line before it says what the family is. The lines of a
- * histogram become one series: `le` is the last label of a bucket, so what stands before it are the
- * labels of the series. A series is found by a hash of its family's name and its labels as they are
- * written, which are in the same order on both pages. The bounds of a family are those that its
- * first histogram shows, in the order of the page; both pages have the same configuration, so they
- * have the same bounds.
+ * Values in an exposition are exact, and it is what users see. So a comparison of two recordings
+ * compares two expositions and needs no other access to the registry. A line is
+ * `name{label="value",…} number`; a TYPE line before it states the type of the family. The lines of
+ * a histogram become one series: `le` is the last label of a bucket, so the labels before it are
+ * those of the series. A series is found by a hash of its family's name and of its labels as
+ * written, which have the same order in both expositions. The bounds of a family are those of its
+ * first histogram, in the order of the exposition; both expositions have the same configuration, so
+ * they have the same bounds.
  */
 #include "etwtool/page_series.h"
 
@@ -21,15 +22,15 @@
 #include "base/memory.h"
 #include "exporter/rules/language/collector.h"
 
-/* A line of a sample, cut into its parts; nothing is owned. */
+/* The parts of a sample line. They point into the exposition. */
 struct sample_line {
-	const char *name, *labels; /* labels: without braces */
+	const char *name, *labels; /* labels have no braces */
 	size_t name_size, labels_size;
-	const char *bound; /* the text of `le`; NULL: it has none */
+	const char *bound; /* text of `le`; NULL: no such label */
 	double value;
 };
 
-/* The end of the labels that begin at `at`: their closing brace. */
+/* Returns the closing brace of the labels that begin at `at`. */
 static const char *labels_end(const char *at)
 {
 	for (bool quoted = false; *at != '\0' && (quoted || *at != '}'); at++) {
@@ -53,7 +54,7 @@ static void cut_line(const char *line, struct sample_line *sample)
 
 		sample->labels = at + 1;
 		sample->labels_size = (size_t)(end - sample->labels);
-		/* No bound has a quote or a brace in it. */
+		/* The search backwards works because no bound contains a quote or a brace. */
 		while (last > sample->labels && end - last < 32 && strncmp(last, le, 4) != 0) {
 			last--;
 		}
@@ -80,7 +81,10 @@ static struct series_family *find_family(struct series_table *table, const char 
 	return NULL;
 }
 
-/* The family of a TYPE line, behind "# TYPE "; NULL without memory. */
+/*
+ * Finds or adds the family of a TYPE line; the name is the text after "# TYPE ". NULL without
+ * memory.
+ */
 static struct series_family *add_family(struct series_table *table, const char *name)
 {
 	size_t size = strcspn(name, " \n");
@@ -111,7 +115,7 @@ static struct series_family *add_family(struct series_table *table, const char *
 	return family;
 }
 
-/* The bucket of a bound, made when it is new and room for it is left; bucket_count: none. */
+/* Finds or adds the bucket of a bound and returns its index; bucket_count if there is no room. */
 static size_t bucket_of(struct series_family *family, double bound)
 {
 	size_t i = 0;
@@ -213,7 +217,7 @@ bool series_table_add(struct series_table *table, const char *page, unsigned sid
 		      struct etw_error *err)
 {
 	static const char type[] = "# TYPE ";
-	struct series_family *family = NULL; /* NULL: the lines are left out */
+	struct series_family *family = NULL; /* NULL: skip the lines */
 	const char *end;
 
 	for (const char *line = page; (end = strchr(line, '\n')) != NULL; line = end + 1) {

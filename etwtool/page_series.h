@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The series of one or two expositions side by side, to compare recordings.
- */
+/* The series of one or two expositions side by side, for comparing recordings. */
 #ifndef ETWTOOL_PAGE_SERIES_H
 #define ETWTOOL_PAGE_SERIES_H
 
@@ -16,7 +14,7 @@
 
 enum { SIDES = 2 };
 
-/* All series of one name have the same bounds. */
+/* A metric name. All its series have the same bucket bounds. */
 struct series_family {
 	char *name; /* owned */
 	enum family_type type;
@@ -24,17 +22,17 @@ struct series_family {
 	size_t bucket_count, bucket_capacity;
 };
 
-/* A series on one page. */
+/* A series on one exposition. */
 struct series_side {
 	bool present;
-	double value; /* of a counter or gauge */
+	double value; /* value of a counter or gauge */
 	double sum, count;
-	double *buckets; /* cumulated, in the order of the bounds; owned; NULL: no bucket */
+	double *buckets; /* cumulative, in the order of the bounds; owned; NULL: no bucket */
 };
 
 struct series {
-	size_t family; /* index in the table */
-	char *labels;  /* as on the page, without braces and `le`; owned */
+	size_t family; /* index of its family in the table */
+	char *labels;  /* labels as in the exposition, without braces and `le`; owned */
 	struct series_side sides[SIDES];
 };
 
@@ -48,19 +46,21 @@ struct series_table {
 };
 
 /*
- * Adds the families of collectors on a page of the text format 0.0.4, NUL at its end; those about
- * the program and its sessions are left out. side: below SIDES. False without memory.
+ * Adds the families of collectors from an exposition in the text format 0.0.4 that ends with a NUL.
+ * Families about the program and its sessions are left out. side is below SIDES. Returns false
+ * without memory.
  */
 bool series_table_add(struct series_table *table, const char *page, unsigned side,
 		      struct etw_error *err);
 void series_table_done(struct series_table *table);
 
-/* The value of one label, in *value; "" if the series does not have it. */
+/* Sets *value to the value of one label, or to "" if the series does not have it. */
 void series_label(const struct series *series, const char *name, struct etw_text *value);
 
 /*
- * The quantile that the buckets show, by linear interpolation in a bucket, as histogram_quantile()
- * of Prometheus: what lies above the last finite bound is that bound. NaN without an observation.
+ * Estimates a quantile from the buckets, by linear interpolation inside a bucket, as
+ * histogram_quantile() of Prometheus does. A quantile above the last finite bound becomes that
+ * bound. Returns NaN if there was no observation.
  */
 double series_quantile(const struct series_family *family, const struct series_side *side,
 		       double quantile);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording chooses its times, so a few records can span thousands of years. The pages of one
- * step would then fill every disk. A pause gets one page at its beginning, with the values that
- * stay as they are from there on, and the next one before the record that ends it.
+ * A recording chooses its times, so a few records can span thousands of years, and one exposition
+ * for each step could fill any disk. Therefore a pause gets only one exposition, at its beginning,
+ * because the values do not change during it. The next one comes before the record that ends the
+ * pause.
  */
 #include "etwtool/page_times.h"
 
@@ -11,7 +12,7 @@
 #define SECOND   INT64_C(10000000)
 #define END_9999 INT64_C(2650467744000000000) /* the end of 9999 */
 
-/* The last multiple of the step, counted from 1970, that is not later than a time since 1970. */
+/* Returns the last multiple of the step, counted from 1970, that is not after the time. */
 static int64_t step_before(const struct page_times *times, int64_t time)
 {
 	return time - (int64_t)(etw_time_since_1970(time) % (uint64_t)times->step);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes down, for the tools of Windows, what collectors need.
+ * Writes what collectors need in the form of the tools of Windows.
  *
- * Kernel events are enabled by flags in a live session; a profile of Windows Performance Recorder
- * has keywords for them, of which some stand for two flags, so each is written once
+ * A live session enables kernel events by flags. A profile of Windows Performance Recorder has
+ * keywords instead; some stand for two flags, so each keyword is written once
  * (etw_kernel_flag_keywords). Providers have GUID, level and keywords in both tools. Neither can do
- * all that a live session of the exporter does: WPR by the schema used here and logman have no
+ * all that a live session of the exporter does: WPR with the schema used here and logman have no
  * filters by event id, payload or process, so a recording has more events than the rules count, and
- * logman has no groups beyond the 32 flags. The NT Kernel Logger takes no other provider, so logman
- * writes two files, one for the kernel and one for the rest; WPR merges its two.
+ * logman has no groups beyond the 32 flags. The NT Kernel Logger accepts no other provider, so
+ * logman writes two files, one for the kernel and one for the rest; WPR merges its two files.
  *
  * Source: "WPRControlProfiles Schema", "EventProvider", "2. System and Event Provider Definitions",
- * "WPR Command-Line Options" (Microsoft Learn) for profiles: elements stand in this order, the Id
- * of a profile is Name.DetailLevel.LoggingMode, values of keywords are unique in their list.
- * "logman create trace", "logman update trace" (Microsoft Learn) for the lines. No Windows has run
- * either yet, so the output calls them expected to work.
+ * "WPR Command-Line Options" (Microsoft Learn) for profiles: elements have this order, the Id of a
+ * profile is Name.DetailLevel.LoggingMode, and values of keywords are unique in their list. "logman
+ * create trace", "logman update trace" (Microsoft Learn) for the lines. Neither has been tried on
+ * Windows yet, so the output says that they are expected to work.
  */
 #include "etwtool/record_needs.h"
 
@@ -137,7 +137,7 @@ void text_add_kernel_names(struct etw_text *out, uint32_t flags, uint32_t groups
 
 /* ---- the profile ---- */
 
-/* A comment on a line of its own; two dashes in a row would end it. */
+/* Adds a comment on its own line. Two dashes in a row would end it, so they are changed. */
 static void add_comment(struct etw_text *out, const char *string)
 {
 	struct etw_text escaped = { 0 };
@@ -188,7 +188,7 @@ static void add_system_provider(struct etw_text *out, const struct record_needs 
 	text_add_string(out, "      </Keywords>\n    </SystemProvider>\n");
 }
 
-/* A list of keywords; nothing for none. */
+/* Adds a list of keywords; adds nothing if it is empty. */
 static void add_keywords(struct etw_text *out, const char *element, uint64_t keywords)
 {
 	if (keywords != 0) {

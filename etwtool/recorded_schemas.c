@@ -2,14 +2,14 @@
 /*
  * Collects manifests and descriptions while a recording is read, and groups them by provider.
  *
- * A description names its value maps, which may come later in the recording, so descriptions are
- * kept as bytes and become events of a manifest at the end. The same description and the same
- * manifest come once for each process and session; each is kept once. Two processes can have two
- * versions of one EventSource: then the events of the manifest that was announced last are taken,
- * as in decoding (lib/decode/trace_manifests.h), and of the other one those that only it has.
+ * A description names its value maps, which may come later in the recording. So descriptions are
+ * kept as bytes, and become events of a manifest at the end. Each process and session repeats the
+ * same descriptions and manifests; each is kept once. Two processes can have two versions of one
+ * EventSource. Then the events come from the manifest that was announced last, as in decoding
+ * (lib/decode/trace_manifests.h), and from the other one come the events that only it has.
  *
- * Everything comes from the recording, so number and bytes of what is kept are bounded. What there
- * is no room for is counted, and the command says so.
+ * Everything comes from the recording, so both number and bytes are bounded. What does not fit is
+ * counted, and the command reports it.
  */
 #include "etwtool/recorded_schemas.h"
 
@@ -25,35 +25,41 @@
 #include "base/text.h"
 
 enum {
-	ENTRIES_MOST = 1 << 16, /* and as many maps */
+	ENTRIES_MOST = 1 << 16, /* bound of entries, and of maps */
 	BYTES_MOST = 256 << 20,
-	KNOWN_MOST = 1 << 20, /* what is remembered, also without room for it; of maps likewise */
+	/*
+	 * bound of descriptions and manifests that are remembered, even if they did not fit; also
+	 * of maps
+	 */
+	KNOWN_MOST = 1 << 20,
 };
 
 /* A manifest, or the payload of an EventInfo record. */
 struct entry {
 	struct etw_guid provider;
-	int64_t time;                  /* when the manifest was announced last; else 0 … */
-	size_t order;                  /* … and the place of that in the recording */
-	struct etw_manifest *manifest; /* owned; NULL: a description */
+	/* when the manifest was announced last; 0 for a description */
+	int64_t time;
+	size_t order;                  /* its position in the order of the recording */
+	struct etw_manifest *manifest; /* owned; NULL if this is a description */
 	uint8_t *info;                 /* owned */
 	uint32_t info_size;
 };
 
 struct recorded_schemas {
-	struct entry *entries; /* owned, with what they own */
+	struct entry *entries; /* owned, with everything that they own */
 	size_t count, capacity;
-	size_t orders;               /* the next order of an entry */
-	struct etw_value_map **maps; /* owned, as are they */
+	size_t orders;               /* order that the next entry gets */
+	struct etw_value_map **maps; /* owned, and so is each map */
 	size_t map_count, map_capacity;
-	/* Hashes of descriptions and texts of manifests -> index + 1; 0: there was no room. */
+	/* Hashes of descriptions and of texts of manifests -> index + 1; 0: it did not fit. */
 	struct map known;
-	struct map map_keys; /* hash of provider and name -> index + 1; 0: no room, no such map */
+	/* hash of provider and name -> index + 1; 0: it did not fit, or is no map */
+	struct map map_keys;
 	struct etw_manifest_assembly assembly;
 	size_t bytes;
 	uint64_t refused;
 	uint64_t seed;
-	bool failed; /* no memory */
+	bool failed; /* memory ran out */
 };
 
 struct recorded_schemas *recorded_schemas_new(struct etw_error *err)
@@ -95,7 +101,10 @@ uint64_t recorded_schemas_refused(const struct recorded_schemas *recorded)
 
 /* ---- collecting ---- */
 
-/* Whether there is room for so many more bytes; else they are counted as refused. */
+/*
+ * Reserves size bytes for one more item. Counts the item as refused and returns false if there is
+ * no room.
+ */
 static bool has_room(struct recorded_schemas *recorded, size_t count, size_t size)
 {
 	if (count == ENTRIES_MOST || size > BYTES_MOST || recorded->bytes > BYTES_MOST - size) {
@@ -107,8 +116,8 @@ static bool has_room(struct recorded_schemas *recorded, size_t count, size_t siz
 }
 
 /*
- * Finds or adds what has this hash; *added: nothing with it was there before. NULL without memory,
- * or if no more is remembered: then it is counted as refused.
+ * Finds or adds a hash; sets *added if it is new. Returns NULL without memory, or if nothing more
+ * can be remembered, which counts as refused.
  */
 static uint64_t *find_known(struct recorded_schemas *recorded, struct map *known, uint64_t hash,
 			    bool *added)
@@ -126,7 +135,7 @@ static uint64_t *find_known(struct recorded_schemas *recorded, struct map *known
 	return found;
 }
 
-/* Takes over what the entry owns. Returns its index + 1; 0: without memory. */
+/* Takes ownership of what the entry owns. Returns its index + 1; 0 without memory. */
 static uint64_t keep(struct recorded_schemas *recorded, struct entry entry)
 {
 	struct entry *grown =
@@ -170,7 +179,7 @@ static void look_at_info(struct recorded_schemas *recorded, const struct etw_rec
 	     (struct entry){ .provider = info.provider, .info = copy, .info_size = info.size });
 }
 
-/* The hash of a map; false without a name, or without memory. */
+/* Computes the hash of a map. Returns false without a name or without memory. */
 static bool map_key(struct recorded_schemas *recorded, const struct etw_guid *provider,
 		    const uint8_t *bytes, uint32_t size, uint32_t name, uint64_t *key)
 {
@@ -210,11 +219,11 @@ static void look_at_map(struct recorded_schemas *recorded, const struct etw_reco
 	}
 	grown[recorded->map_count] = etw_event_map_make(&map);
 	if (grown[recorded->map_count]) {
-		*known = ++recorded->map_count; /* else it is of a sort that is not supported */
+		*known = ++recorded->map_count; /* otherwise maps of this type are not supported */
 	}
 }
 
-/* Returns the index + 1 of the entry; 0: there is no room, or the text is no manifest. */
+/* Returns the index + 1 of the entry; 0 if there is no room or the text is no manifest. */
 static uint64_t keep_manifest(struct recorded_schemas *recorded, const struct etw_guid *provider,
 			      const struct etw_text *xml)
 {
@@ -231,7 +240,7 @@ static uint64_t keep_manifest(struct recorded_schemas *recorded, const struct et
 					      .manifest = manifest });
 }
 
-/* The same manifest was announced again. */
+/* Notes that the same manifest was announced again. */
 static void note_repeat(struct recorded_schemas *recorded, struct entry *entry)
 {
 	if (recorded->assembly.began >= entry->time) {
@@ -276,7 +285,7 @@ void recorded_schemas_look(struct recorded_schemas *recorded, const struct etw_r
 
 /* ---- the providers ---- */
 
-/* By provider; manifests before descriptions, the one that was announced last first. */
+/* Sorts by provider, then manifests before descriptions, then the manifest announced last first. */
 static int compare(const void *left, const void *right)
 {
 	const struct entry *a = left, *b = right;
@@ -289,7 +298,7 @@ static int compare(const void *left, const void *right)
 		return a->manifest ? -1 : 1;
 	}
 	if (a->time != b->time) {
-		return a->time > b->time ? -1 : 1; /* manifests */
+		return a->time > b->time ? -1 : 1; /* both are manifests */
 	}
 	return (a->order < b->order) == (a->manifest == NULL) ? -1 : 1;
 }
@@ -331,7 +340,7 @@ static void add_entry(struct recorded_schemas *recorded, const struct entry *ent
 	}
 }
 
-/* The first entry behind those of the provider of entry number `first`. */
+/* Returns the index after the last entry of the provider that begins at `first`. */
 static size_t end_of_provider(const struct recorded_schemas *recorded, size_t first)
 {
 	const struct etw_guid *provider = &recorded->entries[first].provider;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording of the tool has the set-up and the pipeline of the exporter, with an observer that
- * sees each event class and each record after the rules.
+ * A recording of the tool has the set-up and the pipeline of the exporter. An observer sees each
+ * event class, and each record after the rules.
  *
- * Without a configuration no collector is on and no manifest is read besides those of the command
+ * Without a configuration no collector is on, and no manifest is read except those of the command
  * line, so that the tool shows what the recording itself says. With a configuration its collectors
  * run as in the exporter, and a dry run notes what each rule does. The pipeline makes two passes
  * over the file: the first collects schemas and names, the second delivers the records. The
@@ -25,16 +25,18 @@ struct recording {
 	struct etw_source *source;
 	struct setup setup;
 	struct dry_run *dry_run;
-	struct shard *shard;       /* the registry's */
-	struct pipeline *pipeline; /* of the last run */
+	struct shard *shard;       /* owned by the registry */
+	struct pipeline *pipeline; /* pipeline of the last run */
 	struct pipeline_observer observer;
-	struct tracker *tracker;   /* the pipeline's; describes the record that is shown */
-	struct record_times times; /* of the last run */
+	struct tracker *tracker;   /* owned by the pipeline; describes the shown record */
+	struct record_times times; /* times of the last run */
 	struct progress progress;
-	bool warned; /* of damage, where there is any */
+	bool warned; /* warned about damage */
 };
 
-/* Whether a shell may have made both of one pattern. */
+/*
+ * Returns whether the paths differ only by numbers: a shell may have expanded one pattern to both.
+ */
 static bool differ_by_number(const char *a, const char *b)
 {
 	static const char digits[] = "0123456789";
@@ -345,7 +347,7 @@ static const char *label_text(const struct recording *recording, uint32_t id)
 	return id == INTERN_FULL ? "_other" : intern_text(strings, id, NULL);
 }
 
-/* The value of the payload field that a derived field is computed from. */
+/* Reads the payload field from which a derived field is computed. */
 static bool read_origin(struct derived_read *read, const struct etw_schema *schema)
 {
 	int index = derived_origin(read->row, schema);

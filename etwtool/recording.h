@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording as the exporter replays it: records in time order, each with its event class and the
- * process that it belongs to. No collector is on, or those of a configuration.
+ * A recording as the exporter replays it: records in time order, each with its event class and its
+ * process. Either no collector is on, or those of a configuration. One thread uses it.
  */
 #ifndef ETWTOOL_RECORDING_H
 #define ETWTOOL_RECORDING_H
@@ -26,35 +26,43 @@ struct recording; /* opaque */
 struct setup;
 
 struct recording_options {
-	const struct probe *probe; /* borrowed; NULL: every record is shown */
+	const struct probe *probe; /* selects records for on_record; borrowed; NULL: every record */
 	/*
-	 * Collectors are on, and there is a dry run of their rules: those of the configuration, or
-	 * of the built-in one if config_path is NULL, as the switches say (struct setup_options).
-	 * A configuration without `collectors` means the same.
+	 * Turns on the collectors of the configuration, changed by the switches (struct
+	 * setup_options), and makes a dry run of their rules. If config_path is NULL, or the
+	 * configuration has no `collectors`, the built-in configuration decides.
 	 */
 	bool collectors;
 	const char *config_path;
-	/* NULL: none. Without `collectors` and a configuration, those alone are on that they switch
-	 * on, and there is no dry run. */
+	/*
+	 * May be NULL. Without `collectors` and config_path only the collectors that the switches
+	 * turn on are on, and there is no dry run.
+	 */
 	const struct collector_switches *switches;
 	bool every_collector;
 	bool live;                 /* as in struct setup_options */
-	struct problems *problems; /* of the configuration, for config_load(); may be NULL */
-	bool derived;              /* recording_derived() is called */
-	/* Several recordings that are read as one; borrowed. 0: the path of recording_open(). */
+	struct problems *problems; /* problems that config_load() finds; may be NULL */
+	bool derived;              /* the caller uses recording_derived() */
+	/*
+	 * Several recordings that are read as one; borrowed. If path_count is 0, the path of
+	 * recording_open() is read.
+	 */
 	const char *const *paths;
 	size_t path_count;
 	void *context;
-	/* An event class is new, or its struct is used for another one from now on. May be NULL. */
+	/*
+	 * Called when an event class is new, or when its struct is reused for another class. May be
+	 * NULL.
+	 */
 	void (*on_class)(void *context, const struct etw_event_class *class);
-	/* May be NULL. */
+	/* Called for each record that fulfils the probe. May be NULL. */
 	void (*on_record)(void *context, struct recording *recording,
 			  const struct etw_record *record, const struct etw_event_class *class);
-	/* Instead, for records that do not fulfil the probe. May be NULL. */
+	/* Called for each record that does not fulfil the probe. May be NULL. */
 	void (*on_left_out)(void *context, const struct etw_record *record);
 };
 
-/* How many records there were, and the time between the earliest and the latest. */
+/* The number of records, and the times of the earliest and the latest. */
 struct record_times {
 	uint64_t records;
 	int64_t first, last; /* 100 ns since 1601 UTC; ETW_RECORD_NO_TIME: no record had a time */
@@ -63,63 +71,72 @@ struct record_times {
 #define RECORD_TIMES_NONE ((struct record_times){ 0, ETW_RECORD_NO_TIME, ETW_RECORD_NO_TIME })
 
 void record_times_add(struct record_times *times, const struct etw_record *record);
-double record_times_seconds(const struct record_times *times); /* 0 without times */
+/* seconds from first to last; 0 without times */
+double record_times_seconds(const struct record_times *times);
 
 /*
  * Opens a recording with the manifests and the pointer size of the arguments, which are borrowed.
- * The manifests of a configuration are added to them.
+ * Manifests that a configuration names are added to the arguments.
  */
 struct recording *recording_open(struct tool_arguments *arguments, const char *path,
 				 const struct recording_options *options, struct etw_error *err);
 void recording_close(struct recording *recording);
 
 /*
- * One pass over all records; may be called again. Event classes live until the next call. The first
- * pass warns on standard error when the recording is cut short or damaged.
+ * Reads all records once; it may be called again. Event classes live until the next call. The first
+ * call warns on standard error if the recording is cut short or damaged.
  */
 bool recording_run(struct recording *recording, struct etw_error *err);
 
-/* Ends recording_run() soon. */
+/* Makes recording_run() end soon. */
 void recording_stop(struct recording *recording);
 
-/* Adds the built-in manifests, unless the command line has --no-builtin. False after a complaint.
+/*
+ * Adds the built-in manifests to those of the arguments, unless --no-builtin was given. Complains
+ * and returns false on failure.
  */
 bool tool_use_builtin(struct tool_arguments *arguments);
 
-/* The sentence about a second recording on the command line of a command that takes one; false. */
+/*
+ * For commands that take one recording: sets the error about a second one on the command line.
+ * Returns false.
+ */
 bool recording_refuse_second(const char *first, const char *second, struct etw_error *err);
 
 /*
- * Opens the recording that is the first word of the arguments, with the built-in manifests too, as
- * rules do, and runs it once. NULL after a complaint.
+ * Opens the recording that the first word of the arguments names, with the built-in manifests, as
+ * rules use them, and runs it once. Complains and returns NULL on failure.
  */
 struct recording *recording_read(struct tool_arguments *arguments,
 				 const struct recording_options *options);
 
-/* After a run: of all records, also those that the probe left out. */
+/* After a run: returns the times of all records, including those that the probe left out. */
 const struct record_times *recording_times(const struct recording *recording);
 
-/* After a run: what the source counted, losses among it. */
+/* After a run: gets what the source counted, such as losses. */
 void recording_statistics(const struct recording *recording,
 			  struct etw_source_statistics *statistics);
 
-/* In on_record: the process of the record; *process_id as tracker_process() sets it. */
+/*
+ * Call it in on_record: returns the process of the record. *process_id is set as tracker_process()
+ * does.
+ */
 const char *recording_process(const struct recording *recording, uint32_t *process_id);
 
 /*
- * In on_record: adds the value of a derived field that applies to the class, and is not .of_record,
- * as text; durations in nanoseconds. False, and nothing is added, when it is not known or there is
- * none for this event.
+ * Call it in on_record: adds the value of a derived field as text; durations are in nanoseconds.
+ * The field must apply to the class and must not be .of_record. Returns false and adds nothing if
+ * the value is unknown or the event has none.
  */
 bool recording_derived(const struct recording *recording, const struct derived_field *row,
 		       const struct etw_record *record, const struct etw_event_class *class,
 		       struct etw_text *out);
 
-/* What the configuration's rules did, in the last run. NULL: there is none. */
+/* The rules' dry run in the last recording_run(); NULL if there was none. */
 struct dry_run *recording_dry_run(const struct recording *recording);
 struct registry *recording_registry(const struct recording *recording);
 const struct setup *recording_setup(const struct recording *recording);
-/* After a run: what the pipeline counted. */
+/* After a run: gets what the pipeline counted. */
 void recording_pipeline_statistics(const struct recording *recording,
 				   struct pipeline_statistics *statistics);
 void recording_outcomes(const struct recording *recording, uint64_t outcomes[OUTCOME_COUNT]);

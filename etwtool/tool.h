@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool: looks at a recording or a configuration without running the exporter. Each command has a
- * file of its own, tool_NAME.c; what several of them need is declared here.
+ * etwtool looks at a recording or a configuration without running the exporter. Each command has
+ * its own file, tool_NAME.c; this header declares what several commands share.
  */
 #ifndef ETWTOOL_TOOL_H
 #define ETWTOOL_TOOL_H
@@ -35,33 +35,34 @@ struct collector_switches {
 	size_t count;
 };
 
-/* An option_read of OPTION_SWITCH: the argument "--collector.cpu" or "--no-collector.cpu". */
+/* An option_read of OPTION_SWITCH: reads the argument "--collector.cpu" or "--no-collector.cpu". */
 bool collector_switches_read(void *switches, const char *argument, struct etw_error *err);
 void collector_switches_done(struct collector_switches *switches);
 
 /* ---- commands and their arguments (main.c) ---- */
 
-/* Options that several commands have; their values are in struct tool_arguments. */
+/* Options that several commands have. Their values are stored in struct tool_arguments. */
 enum tool_shared {
 	TOOL_POINTER_SIZE = 1,
 	TOOL_SCHEMA = 2,
 	TOOL_BUILTIN = 4 | 8,   /* --builtin, --no-builtin */
 	TOOL_TEXT_OR_JSON = 16, /* --format */
 	TOOL_COLLECTORS = 32,   /* --[no-]collector.NAME */
-	TOOL_FILE = 64,         /* no option: the first word is a recording and must be there */
+	/* not an option: the first word is required and names a recording */
+	TOOL_FILE = 64,
 };
 
 enum { TOOL_WORDS_MOST = 64 };
 
-/* What every command has read from its command line. */
+/* The arguments that every command has read from its command line. */
 struct tool_arguments {
 	const struct tool_command *command;
-	const char *words[TOOL_WORDS_MOST]; /* the first is the recording, in most commands */
+	const char *words[TOOL_WORDS_MOST]; /* in most commands the first one names the recording */
 	size_t word_count;
 	uint8_t pointer_size; /* 0: as recorded */
 	unsigned as_json;     /* 0: text, 1: JSON */
 	bool builtin;         /* --builtin */
-	bool no_builtin;      /* --no-builtin; it wins */
+	bool no_builtin;      /* --no-builtin, which overrides --builtin */
 	bool help;
 	struct collector_switches switches;        /* owned */
 	struct etw_configured_manifests manifests; /* owned */
@@ -69,22 +70,27 @@ struct tool_arguments {
 
 struct tool_command {
 	const char *name;
-	const char *synopsis; /* the words that it takes, for --help: "FILE" */
+	const char *synopsis; /* the words that --help shows for its arguments: "FILE" */
 	const char *about;    /* one line */
-	const char *more;     /* what --help says below the options; NULL: nothing */
-	const struct command_option *options; /* its own; the last has no name. NULL: none */
-	unsigned shared;                      /* of enum tool_shared */
-	size_t words_most;                    /* words that it takes */
+	const char *more;     /* text that --help shows below the options; NULL: none */
+	const struct command_option *options; /* own options; the last has no name. NULL: none */
+	unsigned shared;                      /* set of enum tool_shared */
+	size_t words_most;                    /* most words that it takes */
 	enum progress_output output;          /* what it prints while it reads a recording */
-	const char *too_many; /* the sentence about one more; NULL: recordings come one by one */
-	/* The struct that the options are stored in; it begins with a struct tool_arguments. */
+	/* error when there is a word too many; NULL: the one about a second recording */
+	const char *too_many;
+	/*
+	 * Size in bytes of the struct that stores the options; it begins with a struct
+	 * tool_arguments.
+	 */
 	size_t size;
 	/*
-	 * Gets that struct and returns an exit status. Writes its result on standard output and one
-	 * line on standard error for what is wrong.
+	 * Gets that struct and returns an exit status. Writes its result to standard output, and
+	 * one line to standard error for an error.
 	 */
 	int (*run)(struct tool_arguments *arguments);
-	void (*done)(struct tool_arguments *arguments); /* frees what options made; NULL: nothing */
+	/* frees what options allocated; may be NULL */
+	void (*done)(struct tool_arguments *arguments);
 };
 
 extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_providers,
@@ -97,21 +103,22 @@ extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_p
 int tool_complain(int status, const char *command, const char *format, ...) ETW_PRINTF_LIKE(3, 4);
 
 /*
- * Writes text to standard output and flushes; false when that fails or the text is incomplete, with
- * a line on standard error, unless the reader has closed the pipe, which means that it has seen
+ * Writes text to standard output and flushes it. If that fails or the text is incomplete, complains
+ * and returns false. There is no complaint if the reader has closed the pipe, because it has seen
  * enough.
  */
 bool tool_write(const char *command, const struct etw_text *text);
 
 /*
- * Whether a file may take the place of the path: of nothing, or of a file. A name that exists and
- * is something else, such as a device, must not become a file.
+ * Returns whether a file may be created at the path: if nothing has that name, or a file, which is
+ * replaced. A name of something else, such as a device, must not become a file.
  */
 bool tool_may_replace(const char *path, struct etw_error *err);
 
 /*
- * Whether a command may write to the path: it has no file, or one that begins as those that the
- * command writes (*replaces). Else the error reads "PATH exists and is REFUSAL".
+ * Returns whether a command may write to the path: if no file is there, or one that begins with
+ * `start`, as the files of this command do; *replaces says which. Otherwise the error reads "PATH
+ * exists and is REFUSAL".
  */
 bool tool_may_write(const char *path, const char *start, const char *refusal, bool *replaces,
 		    struct etw_error *err);
@@ -120,9 +127,9 @@ bool tool_may_write(const char *path, const char *start, const char *refusal, bo
 int tool_print(const char *command, struct etw_text *text);
 
 /*
- * JSON for people. Members are written between the two calls into an object that is open. The end
- * adds it to out, with a newline and one blank a level before every member, as Python's
- * json.dumps(indent=1) does.
+ * JSON for people. The caller writes members between the two calls; an object is open then.
+ * tool_json_end() adds it to out with newlines and one space of indentation for each level, as
+ * Python's json.dumps(indent=1) does.
  */
 struct tool_json {
 	struct etw_text compact;
@@ -137,36 +144,35 @@ void text_add_counted(struct etw_text *out, uint64_t number, const char *noun);
 /* Adds the damage of a recording: "1 buffer (8192 bytes) and 2 records". */
 void text_add_damage(struct etw_text *out, const struct etw_source_statistics *statistics);
 
-/* Adds a cell of CSV (RFC 4180), in quotes if it needs them. */
+/* Adds a CSV cell (RFC 4180), quoted if necessary. */
 void text_add_csv(struct etw_text *out, const char *text, size_t size);
 
-/* Adds the page that --once would print of the registry. */
+/* Adds the exposition of the registry that --once would print. */
 void text_add_exposition(struct etw_text *out, struct registry *registry);
-/* The same as OpenMetrics, without _created. */
+/* Adds the same as OpenMetrics, without _created. */
 void text_add_openmetrics(struct etw_text *out, struct registry *registry);
 
 /* ---- what Windows reports (tool_sessions.c) ---- */
 
-/* names: of providers; those that it lacks show their GUID. */
+/* names gives the names of providers; a provider that it lacks is shown by GUID. */
 void add_sessions(struct etw_text *out, const struct etw_running_sessions *sessions,
 		  const struct etw_registered_providers *names, bool as_json);
 
-/* Whether a text contains the word, in any case of letters. */
+/* Returns whether the text contains the word, ignoring case. */
 bool tool_has_word(const char *text, const char *word);
 
-/* Sorts the providers and adds those whose name or GUID contains the word, in any case of letters.
- */
+/* Sorts the providers and adds those whose name or GUID contains the word, ignoring case. */
 void add_installed(struct etw_text *out, struct etw_registered_providers *providers,
 		   const char *word, bool as_json);
 
 /*
- * Whether no session runs that has the name of one of the configuration: it would be taken from the
- * program that has it, most likely an exporter that runs as a service. advice: ends the sentence
- * about it.
+ * Returns whether no running session has the name of a session of the configuration. Starting one
+ * would take it from the program that owns it, most likely an exporter that runs as a service.
+ * advice ends the error about that.
  */
 bool sessions_are_free(const struct config *config, const char *advice, struct etw_error *err);
 
-/* etwtool providers --installed WORD. Returns an exit status. */
+/* Runs `etwtool providers --installed WORD`. Returns an exit status. */
 int tool_installed(const char *word, bool as_json);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool backfill: what Prometheus would have scraped while a recording was made, as OpenMetrics
- * with timestamps. `promtool tsdb create-blocks-from openmetrics` makes blocks of it.
+ * etwtool backfill: writes what Prometheus would have scraped while a recording was made, as
+ * OpenMetrics with timestamps. `promtool tsdb create-blocks-from openmetrics` makes blocks of it.
  *
- * The recording is replayed as the exporter does it. Whenever the recorded time passes a multiple
- * of the step, the page of that moment is written. The exposition is the exporter's own; each line
- * of it gets the labels of the target (job and instance) and a timestamp.
+ * The recording is replayed as the exporter does. Whenever the recorded time passes a multiple of
+ * the step, the exposition of that moment is written. It is the exporter's own; each line gets the
+ * labels of the target (job and instance) and a timestamp.
  *
- * A recording is small against its pages, so their number is limited: beyond the limit backfill
- * fails, without the "# EOF" that promtool requires, so that incomplete output is not imported.
- * page_times.h chooses the times of pages.
+ * A small recording can have many expositions, so their number is limited. Beyond the limit
+ * backfill fails, without the "# EOF" that promtool requires, so that incomplete output is not
+ * imported. page_times.h chooses the times.
  *
- * A family comes again with every page; what describes it is written where it comes first.
- * OpenMetrics requires all samples of a family in one place. promtool does not, and a text in that
- * order would have to be held in memory as a whole.
+ * A family is repeated in every exposition; its HELP, TYPE and UNIT lines are written only the
+ * first time. OpenMetrics requires that all samples of a family are together. promtool does not,
+ * and that order would require the whole text in memory.
  *
- * Source: "OpenMetrics 1.0", prometheus.io; what promtool takes was tried with version 2.42.
+ * Source: "OpenMetrics 1.0", prometheus.io; what promtool accepts was tried with version 2.42.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -37,16 +37,16 @@
 enum {
 	STEP_DEFAULT_MS = 15000,
 	STEP_MOST_MS = 3600000,
-	PAGES_DEFAULT = 100000, /* a day of steps of 1 s, 17 days of 15 s */
+	PAGES_DEFAULT = 100000, /* one day of 1 s steps, 17 days of 15 s steps */
 	TICKS_PER_MS = 10000,
 };
 
 struct request {
 	struct tool_arguments arguments;
 	uint64_t step_ms; /* 0: STEP_DEFAULT_MS */
-	uint64_t pages;   /* at most; 0: PAGES_DEFAULT */
+	uint64_t pages;   /* most expositions; 0: PAGES_DEFAULT */
 	const char *config, *job, *instance;
-	struct problems problems; /* of the configuration */
+	struct problems problems; /* problems of the configuration */
 };
 
 static bool read_step(void *step_ms, const char *value, struct etw_error *err)
@@ -75,26 +75,28 @@ static const struct command_option option_rows[] = {
 
 struct backfill {
 	struct setup setup;
-	struct runner *runner; /* of the replay */
+	struct runner *runner; /* runs the replay */
 	struct page_times times;
 	uint64_t pages_left;
-	bool full;   /* the limit of pages was reached */
+	bool full;   /* the limit of expositions was reached */
 	bool failed; /* standard output cannot be written */
 
-	/* What is written. */
-	struct etw_text target;     /* `job="etw",instance="a.etl"`, of every series */
-	struct map families;        /* hash of "# TYPE name" and the like: the line is out */
-	struct map series;          /* hash of a counter's name and labels: it is out */
-	struct etw_text exposition; /* the exporter's, of one page */
-	struct etw_text out;        /* the page with labels of the target and timestamps */
-	int64_t time, previous;     /* of this page and the one before, or ETW_RECORD_NO_TIME */
-	bool counter;               /* the lines that come now only grow */
+	/* The output. */
+	struct etw_text target; /* `job="etw",instance="a.etl"`, added to every series */
+	/* hashes of "# TYPE name" and similar line starts that are written */
+	struct map families;
+	struct map series;          /* hashes of names and labels of counters that are written */
+	struct etw_text exposition; /* the exporter's exposition of one moment */
+	struct etw_text out;        /* the same with target labels and timestamps */
+	/* times of this exposition and the previous one, or ETW_RECORD_NO_TIME */
+	int64_t time, previous;
+	bool counter; /* the following samples are of a counter or histogram */
 	bool left_out;
 };
 
 /* ---- OpenMetrics ---- */
 
-/* Seconds since 1970, to the millisecond that Prometheus keeps. */
+/* Adds a time in seconds since 1970, to the millisecond, as Prometheus stores it. */
 static void add_time(struct etw_text *out, int64_t time)
 {
 	uint64_t ms = etw_time_since_1970(time) / TICKS_PER_MS;
@@ -102,7 +104,7 @@ static void add_time(struct etw_text *out, int64_t time)
 	text_add_format(out, " %" PRIu64 ".%03u\n", ms / 1000, (unsigned)(ms % 1000));
 }
 
-/* Whether a line, from the name on, is about this run of the exporter itself. */
+/* Returns whether a line, starting at the name, is about this run of the exporter itself. */
 static bool is_left_out(const char *name)
 {
 	static const char *const starts[] = { "process_", "etw_exporter_s", "etw_replay_",
@@ -116,7 +118,7 @@ static bool is_left_out(const char *name)
 	return false;
 }
 
-/* Whether a text is new to a set; also without memory. */
+/* Adds a text to a set and returns whether it is new; true also without memory. */
 static bool is_new(struct map *set, const char *text, size_t size)
 {
 	bool added = true;
@@ -125,7 +127,7 @@ static bool is_new(struct map *set, const char *text, size_t size)
 	return added;
 }
 
-/* A line about a family: "# HELP name text", "# TYPE name type" or "# UNIT name unit". */
+/* Adds a line about a family: "# HELP name text", "# TYPE name type" or "# UNIT name unit". */
 static void add_head(struct backfill *backfill, const char *line, size_t size)
 {
 	const char *name = line + strlen("# HELP ");
@@ -142,7 +144,7 @@ static void add_head(struct backfill *backfill, const char *line, size_t size)
 	}
 }
 
-/* The series of a line with the target's labels in front of its own. */
+/* Adds the series of a line; the target's labels come before its own. */
 static void add_series(struct backfill *backfill, const char *series, size_t size)
 {
 	const char *brace = memchr(series, '{', size);
@@ -181,10 +183,10 @@ static void add_sample(struct backfill *backfill, const char *line, size_t size)
 }
 
 /*
- * Adds all samples of the registry as of a time (100 ns since 1601 UTC, later than that of the page
- * before), and `up`. A counter that is new since the page before is written with 0 there, because
- * increase() would miss the value that a series begins with. What is about this run and not about
- * the time of the recording is left out.
+ * Adds all samples of the registry with a timestamp (100 ns since 1601 UTC, later than that of the
+ * previous exposition), and `up`. A counter that is new is also written as 0 at the previous
+ * timestamp, because otherwise increase() would miss its first value. Samples about this run, not
+ * about the time of the recording, are left out.
  */
 static void write_page(struct backfill *backfill, int64_t time)
 {
@@ -218,7 +220,7 @@ static void write_page(struct backfill *backfill, int64_t time)
 
 /* ---- pages ---- */
 
-/* False, and the replay ends, when there can be no page. */
+/* Adds one exposition. Returns false, which ends the replay, if it cannot be written. */
 static bool add_page(struct backfill *backfill, int64_t time)
 {
 	if (backfill->pages_left == 0) {
@@ -234,7 +236,7 @@ static bool add_page(struct backfill *backfill, int64_t time)
 	return true;
 }
 
-/* Before a record counts: a page for each step that has passed. */
+/* Called before a record is counted: adds an exposition for each step that has passed. */
 static void on_time(void *context, int64_t time)
 {
 	struct backfill *backfill = context;

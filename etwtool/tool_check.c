@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool check FILE: whether the exporter would start with a configuration, and which
- * families its collectors have.
+ * etwtool check FILE: checks whether the exporter would start with a configuration, and lists the
+ * families of its collectors.
  *
- * With a recording the configuration is also tried on it. The recording is replayed by the pipeline
- * of the exporter with a dry run of its rules, which notes for each rule how many events it is
- * about, how many of them it counted, and why it did not count the others. The report lists these
- * numbers, as text or as JSON, and ends with the exposition that a scrape would show. With a number
- * of hosts it lists instead what each family costs (budget.c).
+ * With a recording the configuration is tried on it. The pipeline of the exporter replays the
+ * recording with a dry run of its rules. The dry run notes for each rule how many events it applies
+ * to, how many of them it counted, and why it did not count the others. The report lists these
+ * numbers, as text or as JSON, and ends with the exposition that a scrape would return. With a
+ * number of hosts it lists the cost of each family instead (budget.c).
  *
  * Everything that is wrong with a configuration is reported as lines "file:line:column: sentence"
- * with nothing before them, because editors read that form. The exit status is then that of bad
- * usage, so that a script can distinguish it from a recording that cannot be read.
+ * without a prefix, because editors read that form. The exit status is then that of bad usage, so
+ * that a script can distinguish it from a recording that cannot be read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,14 +36,14 @@
 
 struct request {
 	struct tool_arguments arguments;
-	const char *recording; /* NULL: the configuration alone */
-	uint64_t hosts;        /* 0: the report is about the rules */
+	const char *recording; /* NULL: check only the configuration */
+	uint64_t hosts;        /* 0: the report is about rules */
 	bool strict;
 	struct problems problems;
-	/* Of the recording. */
+	/* Facts about the recording. */
 	struct record_times times;
 	struct class_rows classes;
-	size_t unfit; /* rules of the configuration's own collectors that do not fit it */
+	size_t unfit; /* unfit rules; only those of collectors that are not built in */
 };
 
 /* ---- a configuration alone ---- */
@@ -73,8 +73,10 @@ static void add_family(struct etw_text *out, const struct declared_family *famil
 	text_add_string(out, family->label_count > 0 ? "}\n" : "\n");
 }
 
-/* What of a configuration makes its flight recorder useless. The folder need only exist where the
- * exporter runs, which may be another machine; there --check-config refuses the configuration. */
+/*
+ * Warns about settings that make the flight recorder useless. The folder need only exist where the
+ * exporter runs, which may be another machine; there --check-config refuses the configuration.
+ */
 static void warn_of_recorder(const struct setup *setup)
 {
 	const struct config *config = setup->config;
@@ -127,8 +129,10 @@ static void add_count(struct etw_text *out, uint64_t count, const char *what)
 	}
 }
 
-/* The name of an event of the recording that a rule's event, which it does not have, resembles;
- * NULL: none. */
+/*
+ * For a rule whose event the recording lacks: returns a similar name of an event that it has, or
+ * NULL.
+ */
 static const char *meant_event(const struct request *request, const struct rule *rule)
 {
 	enum { NEAR_MISS = 2 };
@@ -142,7 +146,7 @@ static const char *meant_event(const struct request *request, const struct rule 
 		size_t size = strlen(row->provider);
 
 		nearest_offer(&whole, row->name);
-		/* Of the rule's provider also an event that is less alike. */
+		/* An event of the rule's provider may be less similar. */
 		if (size < whole.size && text[size] == '/' &&
 		    text_equal_nocase(text, size, row->provider, size)) {
 			event.word = text + size + 1;
@@ -154,7 +158,7 @@ static const char *meant_event(const struct request *request, const struct rule 
 	return best ? best : whole.best && whole.distance <= NEAR_MISS ? whole.best : NULL;
 }
 
-/* Likewise a field of the rule's event. */
+/* For a field that the rule's event lacks: returns the nearest name of a field, or NULL. */
 static const char *meant_field(const struct request *request, const char *field,
 			       const struct rule *rule)
 {
@@ -239,7 +243,9 @@ static void add_rule_json(struct json *json, const struct request *request,
 	json_object_end(json);
 }
 
-/* The page as people read it: labels may hold anything, but lines stay lines. */
+/*
+ * Adds the exposition for people: labels may contain anything, so they are escaped, but lines stay.
+ */
 static void add_exposition_shown(struct etw_text *out, const struct etw_text *page)
 {
 	const char *line = page->data, *end;
@@ -325,7 +331,10 @@ static void on_record(void *context, struct recording *recording, const struct e
 	record_times_add(&request->times, record);
 }
 
-/* That a recording lacks events of a shipped collector is no mistake of the configuration. */
+/*
+ * Counts rules that do not fit the recording. Built-in collectors do not count, because a recording
+ * without their events is no mistake of the configuration.
+ */
 static void count_unfit(struct request *request, const struct recording *recording)
 {
 	const struct dry_run *dry_run = recording_dry_run(recording);
@@ -380,7 +389,7 @@ static const struct command_option option_rows[] = {
 	{ NULL },
 };
 
-/* The sentence has its place and "warning:" already. */
+/* The sentence already has its position and "warning:". */
 static void show_problem(void *context, const char *sentence, bool warning)
 {
 	(void)context;

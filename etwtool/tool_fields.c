@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool fields: the fields of one event, written as a collector to begin with. It counts the
- * events of one class, and the fields that these were seen to have stand ready in comments, with
- * types and some values.
+ * etwtool fields: writes the fields of one event as a first version of a collector. It counts the
+ * events of one class, and has the fields that these events had in comments, with types and some
+ * values.
  *
  * One run of the pipeline collects fields and some of their values (field_samples.h), and what a
- * live session would have to enable for these events (needs.h).
+ * live session must enable for these events (needs.h).
  *
- * The collector must be valid YAML that the exporter accepts as it is, for any names that a
- * provider has chosen. A name is therefore written plain only if no reader of YAML could take it
- * for something else, and an event whose name would mean another one in a rule is written with GUID
- * and number.
+ * The collector must be valid YAML that the exporter accepts, for any name that a provider has
+ * chosen. A name is therefore written without quotes only if every reader of YAML takes it for a
+ * string. An event whose name would mean another event in a rule is written with GUID and number.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,18 +29,18 @@ enum { COMMENT_COLUMN = 48 };
 
 struct search {
 	const struct etw_configured_manifests *manifests;
-	struct requested_name provider; /* no name: any */
+	struct requested_name provider; /* without a name: any provider */
 	struct requested_name event;
-	struct requested_name alone; /* the event's name as that of a provider */
-	struct class_rows rows;      /* of the events that match */
+	struct requested_name alone; /* the word for the event, tried as the name of a provider */
+	struct class_rows rows;      /* rows of the matching events */
 	struct seen seen;
-	bool in_process; /* one of them belongs to a process */
+	bool in_process; /* a matching event belongs to a process */
 	struct field_samples samples;
 };
 
 /* ---- the collector ---- */
 
-/* Adds text as it is where no reader of YAML can take it for anything else, else as in JSON. */
+/* Adds text without quotes if every reader of YAML takes it for a string, otherwise as in JSON. */
 static void add_scalar(struct etw_text *out, const char *text)
 {
 	static const char plain[] =
@@ -57,7 +56,10 @@ static void add_scalar(struct etw_text *out, const char *text)
 	json_string(&json, text);
 }
 
-/* "TransferSize" becomes transfer_size, "st[0].x" st_0_x, and what has no such letter field. */
+/*
+ * Adds a label name: "TransferSize" becomes transfer_size, "st[0].x" becomes st_0_x. A name without
+ * such letters becomes "field".
+ */
 static void add_label_name(struct etw_text *out, const char *field)
 {
 	bool small = false, gap = false;
@@ -86,7 +88,7 @@ static void add_label_name(struct etw_text *out, const char *field)
 }
 
 /*
- * Adds what a rule has behind `event:`. A name that reads as something else in a rule is replaced
+ * Adds the value of `event:` in a rule. A name that a rule would read as something else is replaced
  * by GUID and number.
  */
 static void add_event(struct etw_text *out, const struct class_row *row)
@@ -157,7 +159,7 @@ static bool is_duration(unsigned number)
 	return derived_at(number) && derived_at(number)->type == TYPE_DURATION;
 }
 
-/* Derived fields first: they answer most questions. */
+/* Derived fields come first, because they answer most questions. */
 static void add_labels(struct etw_text *out, const struct field_samples *samples)
 {
 	const char *before = "      # addresses, of no use as label or value: ";
@@ -182,7 +184,10 @@ static void add_labels(struct etw_text *out, const struct field_samples *samples
 	text_add_string(out, *before == ',' ? "\n" : "");
 }
 
-/* A number that looks like an amount; else the first that may be one; NULL: there is none. */
+/*
+ * Returns a number whose name looks like an amount, or else the first that may be one; NULL if
+ * there is none.
+ */
 static const struct sampled_field *amount_of(const struct field_samples *samples)
 {
 	static const char *const words[] = { "Size", "Bytes", "Amount", "Length" };
@@ -221,7 +226,10 @@ static void add_value(struct etw_text *out, const char *name, const char *commen
 	text_add_string(out, comment);
 }
 
-/* A condition on the first value of a field; of numbers one that a rule can be given. */
+/*
+ * Adds a condition on the first value of a field. A number must be an integer that a rule accepts.
+ * Returns false if there is no condition.
+ */
 static bool add_condition(struct etw_text *out, const struct sampled_field *field)
 {
 	const struct etw_text *value = &field->samples[0];
@@ -244,7 +252,10 @@ static bool add_condition(struct etw_text *out, const struct sampled_field *fiel
 	return true;
 }
 
-/* On what is particular to the events: derived fields that all events can have come last. */
+/*
+ * Adds a condition on a field that is specific to these events; derived fields that all events can
+ * have come last.
+ */
 static void add_first_condition(struct etw_text *out, const struct field_samples *samples)
 {
 	const struct derived_field *row;
@@ -283,7 +294,7 @@ static void add_rule(struct etw_text *out, const struct class_row *row,
 	add_first_condition(out, samples);
 }
 
-/* The label of the process: of the one that began the operation where the event has none itself. */
+/* Adds the process label: the process that began the operation if the event itself has none. */
 static void add_process(struct etw_text *out, const struct search *search)
 {
 	const struct field_samples *samples = &search->samples;
@@ -362,7 +373,7 @@ static void add_field_json(struct json *json, const struct sampled_field *field)
 	json_bool(json, field->list || field->structures);
 	json_key(json, "address");
 	json_bool(json, field->address);
-	json_member_string(json, "decode", field->decoder); /* null: none */
+	json_member_string(json, "decode", field->decoder); /* writes null if it is NULL */
 	json_member_array(json, "values");
 	for (size_t i = 0; i < field->sample_count; i++) {
 		json_text(json, field->samples[i].data ? field->samples[i].data : "",
@@ -431,7 +442,9 @@ static void on_record(void *context, struct recording *recording, const struct e
 	}
 }
 
-/* Whether another event has the name, too: of another provider with this name, or another number.
+/*
+ * Sets *provider if another provider has an event with the same name, and *number if this provider
+ * has one with another number.
  */
 static void find_namesakes(const struct class_rows *rows, const struct class_row *row,
 			   bool *provider, bool *number)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool metrics: every family that the exporter can show, as a page of Markdown. It writes
+ * etwtool metrics: lists every family that the exporter can show, as a page of Markdown. It writes
  * config/METRICS.md, and a test compares the two.
  *
- * Nothing is listed here that is written elsewhere. The families are registered in the way of
- * the exporter, with every collector on, and read back from the registry with their types, labels
- * and help. Events and values of labels come from the rules that count them. A family that several
+ * The list repeats nothing that is defined elsewhere. The families are registered as in the
+ * exporter, with every collector on, and read back from the registry with their types, labels and
+ * help. Events and label values come from the rules that count them. A family that several
  * collectors add to is listed for each of them, with the events of that collector. Only state
  * gauges are listed by hand, because trackers declare them and no rule does. A family that no
- * collector switches is one that the program always has, about its sessions, its consumers and
+ * collector declares is always there: it is about the sessions, the consumers or the program
  * itself.
  */
 #include <string.h>
@@ -67,14 +67,14 @@ static const char *unit_of(const char *name)
 						    "";
 }
 
-/* Whether a rule of the collector adds to the family. */
+/* Returns whether the rule belongs to the collector and adds to the family. */
 static bool is_rule_of(const struct rule *rule, const char *collector, const char *family)
 {
 	return strcmp(rule->metric->name, family) == 0 &&
 	       strcmp(rule->collector->name, collector) == 0;
 }
 
-/* Each event of a family once, of those that the collector counts. */
+/* Adds each event of a family once, if the collector counts it. */
 static void add_events(struct etw_text *out, const struct rule_set *set, const char *collector,
 		       const char *family)
 {
@@ -118,8 +118,10 @@ static void add_row(struct etw_text *out, const struct rule_set *set, const char
 	text_add_format(out, " | %.*s |\n", (int)help_size, help);
 }
 
-/* Whether the collector adds to the family; NULL: the family is always there. Several collectors
- * can add to one. */
+/*
+ * Returns whether the collector adds to the family; several can. collector NULL: whether no
+ * collector does, so that the family is always there.
+ */
 static bool belongs_to(const struct rule_set *set, const char *collector, const char *family)
 {
 	const struct state_gauge *gauge = find_state_gauge(family);
@@ -139,11 +141,11 @@ static bool belongs_to(const struct rule_set *set, const char *collector, const 
 
 enum { VALUES_MOST = 256, LINES_MOST = 64 };
 
-/* The values of a label, as far as rules, decoders and derived fields say them. */
+/* The values of a label, if rules, decoders or derived fields list them. */
 struct values {
 	const char *list[VALUES_MOST];
 	size_t count;
-	bool any; /* events decide them */
+	bool any; /* events determine the values */
 };
 
 static void add_value(struct values *values, const char *value)
@@ -188,7 +190,7 @@ static void add_label_values(struct values *values, const struct label *label)
 	}
 }
 
-/* Of the labels of the program's own families. */
+/* Adds the label values of the program's own families. */
 static void add_own_values(struct values *values, const char *family, const char *label)
 {
 	values->any = strcmp(family, "etw_consumer_records_total") != 0 ||
@@ -233,7 +235,7 @@ static void add_to_lines(struct line *lines, size_t *count, const char *label, c
 	for (size_t k = 0; k < values->count; k++) {
 		text_add_format(&text, "%s%s", k > 0 ? ", " : "", values->list[k]);
 	}
-	if (text.failed) { /* which ends the command: base/memory.h */
+	if (text.failed) { /* this ends the command: base/memory.h */
 		text_free(&text);
 		return;
 	}
@@ -249,7 +251,7 @@ static void add_to_lines(struct line *lines, size_t *count, const char *label, c
 			family);
 }
 
-/* A line for each label of the collector whose values are known. */
+/* Adds a line for each label of the collector whose values are known. */
 static void add_values(struct etw_text *out, const struct rule_set *set, struct registry *registry,
 		       const char *collector)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool providers: which providers wrote events into a recording, and for each of its events the
- * name that a rule uses, the number of records, where its schema comes from, and its fields.
+ * etwtool providers: lists which providers wrote events into a recording, and for each of their
+ * events the name that a rule uses, the number of records, where its schema comes from, and its
+ * fields.
  *
- * The recording is read by the whole pipeline with the built-in manifests, because the names shown
- * must be those by which the rules of the exporter find events. With --installed nothing is read:
- * then the providers that are registered on this Windows are listed (tool_sessions.c). An event is
- * a row of class_rows.h, so all its versions are one row, with the fields of its largest schema.
- * The number of rows is limited; records beyond them are counted and reported at the end.
+ * The whole pipeline reads the recording with the built-in manifests, because the names shown must
+ * be those by which the rules of the exporter find events. --installed reads no recording; it lists
+ * the providers that are registered on this Windows (tool_sessions.c). An event is a row of
+ * class_rows.h, so all its versions are one row, with the fields of its largest schema. The number
+ * of rows is limited; records beyond them are counted and reported at the end.
  *
- * With --export-manifests nothing is listed: manifests are written, of what the recording contains
- * or of what Windows has registered (export_manifests.h).
+ * --export-manifests lists nothing; it writes manifests of what the recording contains or of what
+ * Windows has registered (export_manifests.h).
  */
 #include <inttypes.h>
 #include <string.h>
@@ -121,7 +122,9 @@ static void add_json(struct etw_text *out, const struct class_rows *rows)
 	tool_json_end(&page, out);
 }
 
-/* Brings the rows to the front whose provider or event has the word, in their order; their number.
+/*
+ * Moves the rows whose provider or event contains the word to the front, keeps their order, and
+ * returns their number.
  */
 static size_t pick(struct class_rows *rows, const char *word)
 {
@@ -173,7 +176,7 @@ static int list(struct tool_arguments *arguments, const char *word)
 struct request {
 	struct tool_arguments arguments;
 	bool installed;
-	const char *export; /* the folder; NULL: none */
+	const char *export; /* folder; NULL: no export */
 };
 
 static const struct command_option option_rows[] = {
@@ -194,8 +197,10 @@ static bool is_file(const char *path)
 	return stamp.volume != 0 || stamp.number != 0;
 }
 
-/* Without --installed, the first word is a recording where there is such a file, and on every
- * machine that has no registered providers. */
+/*
+ * Without --installed the first word names a recording if that file exists, or if this machine has
+ * no registered providers (not Windows).
+ */
 static int run_export(struct request *request)
 {
 	struct tool_arguments *arguments = &request->arguments;

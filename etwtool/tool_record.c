@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool record: writes what the sessions of a configuration deliver into one recording.
+ * etwtool record: writes everything that the sessions of a configuration deliver into one
+ * recording.
  *
- * Windows can write the file of a session itself, and this command does not use that, for four
- * reasons. Windows gives each session a file of its own; here all sessions are in one file, in
- * order of time. Such a file has no descriptions of events of manifest providers, so that only a
- * machine where the provider is installed can decode it; here the schemas that Windows knows are
- * written into the file. Its names of open files, disks and services come only when a session
- * stops, and a circular file has overwritten the start of every process that has been running for
- * long; here what exists is asked for at the start, and kept apart from the events that go. And
- * what the sessions lost since they were started again would be known of the last start alone.
+ * Windows can write the file of a session itself. This command does not use that, for four reasons.
+ * Windows writes a separate file for each session; here all sessions are in one file, in time
+ * order. Windows' file does not describe the events of manifest providers, so only a machine with
+ * the provider installed can decode it; here the schemas that Windows knows are written into the
+ * file. Windows writes the names of open files, disks and services only when a session stops, and a
+ * circular file has overwritten the start of every long-running process; here the command queries
+ * what exists at the start, and keeps that apart from the events that a ring overwrites. And
+ * Windows' file would show the losses of a session only since its last start.
  *
  * So the sessions run as in the exporter, with a pipeline for each, and the flight recorder's taps
  * copy each record into a ring (exporter/recorder/ring.h). A thread follows the rings and writes
- * the file (exporter/recorder/recording.h). No consumer waits for the disk: when the disk is too
- * slow for longer than the rings can bridge, the oldest records are lost, counted, and reported in
- * the header of the file together with the losses of the sessions. With --ring nothing is written
- * before the end; the rings are then the recording.
+ * the file (exporter/recorder/recording.h). No consumer waits for the disk: if the disk is too slow
+ * for longer than the rings can bridge, the oldest records are lost, counted, and reported in the
+ * header of the file together with the losses of the sessions. With --ring nothing is written
+ * before the end; the contents of the rings then become the recording.
  *
- * The sessions have names of their own (NAME-record), so that an exporter that runs on the machine
- * goes on undisturbed. There is one NT Kernel Logger, which keeps its name.
+ * The sessions have their own names (NAME-record), so that they do not disturb an exporter on the
+ * same machine. Only the NT Kernel Logger keeps its name, because there can be only one.
  *
  * Source: "Logging Mode Constants", "EVENT_TRACE_PROPERTIES structure", Microsoft Learn.
  */
@@ -47,27 +48,27 @@
 #define NS_PER_MS       UINT64_C(1000000)
 #define FOLLOW_EVERY    (100 * NS_PER_MS)
 #define FOLLOW_MEMORY   (UINT64_C(128) << 20)
-#define SESSION_WAIT    (UINT64_C(3000) * NS_PER_MS) /* a buffer is flushed each second */
+#define SESSION_WAIT    (UINT64_C(3000) * NS_PER_MS) /* because a buffer is flushed each second */
 #define RING_LEAST      (UINT64_C(4) << 20)
 #define RECORDING_LEAST (UINT64_C(1) << 20)
 
 struct request {
 	struct tool_arguments arguments;
 	const char *config;
-	uint64_t duration_ms; /* 0: until it is ended */
-	uint64_t size_bytes;  /* likewise */
-	uint64_t ring_bytes;  /* 0: everything is written */
+	uint64_t duration_ms; /* 0: no limit */
+	uint64_t size_bytes;  /* 0: no limit */
+	uint64_t ring_bytes;  /* 0: no ring, everything is written */
 };
 
-/* A run of the command; what it owns is freed by run_done(). */
+/* A run of the command; run_done() frees what it owns. */
 struct run {
 	const struct request *request;
 	const char *path;
-	struct replacement file; /* under its own name when it is whole */
+	struct replacement file; /* gets its final name when it is complete */
 	struct recording_result result;
-	/* By the sessions; Windows does not count the events in a lost buffer. */
+	/* Losses of the sessions; Windows does not count the events in a lost buffer. */
 	uint64_t events_lost, buffers_lost;
-	uint64_t too_large; /* events that no ring takes */
+	uint64_t too_large; /* events too large for any ring */
 	struct problems problems;
 	struct setup setup;
 	struct config_recorder everything;
@@ -78,8 +79,8 @@ struct run {
 	struct os_thread thread; /* follows the rings */
 	struct os_mutex lock;
 	struct os_condition changed;
-	bool over; /* guarded by the lock: the sessions have ended */
-	/* The thread's, until it has ended. */
+	bool over; /* the sessions have ended; guarded by the lock */
+	/* The thread owns these until it has ended. */
 	bool failed;
 	struct etw_error err;
 };
@@ -147,7 +148,7 @@ static bool open_recording(struct run *run, struct etw_error *err)
 	return run->recording != NULL;
 }
 
-/* One look at the rings. False: the recording cannot go on, or is as long as requested. */
+/* Copies once from the rings. Returns false if the recording failed or is as long as requested. */
 static bool follow_once(struct run *run, uint64_t start_ns)
 {
 	const struct request *request = run->request;
@@ -170,7 +171,7 @@ static bool follow_once(struct run *run, uint64_t start_ns)
 	return true;
 }
 
-/* The thread. */
+/* The thread's function. */
 static void follow(void *context)
 {
 	struct run *run = context;
@@ -187,7 +188,9 @@ static void follow(void *context)
 	}
 }
 
-/* The sessions deliver what they still hold, which the thread goes on to write. */
+/*
+ * Stops the sessions, which deliver what they still hold, and then the thread, which writes that.
+ */
 static void end_sessions(struct run *run)
 {
 	runner_stop(run->runner);
@@ -236,8 +239,10 @@ static void show_problem(void *context, const char *sentence, bool warning)
 	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "record", "%s", sentence);
 }
 
-/* Whether the file can be written: found out before anything runs. It can be read by its owner
- * alone. What has its name stays there until the recording is whole. */
+/*
+ * Opens the output before anything runs, and fails if that cannot be written. Only its owner can
+ * read it. An existing file with the name stays until the recording is complete.
+ */
 static bool open_file(struct run *run, struct etw_error *err)
 {
 	return tool_may_replace(run->path, err) &&
@@ -246,7 +251,7 @@ static bool open_file(struct run *run, struct etw_error *err)
 		error_prefix(err, "%s", run->path));
 }
 
-/* After a failure: what was recorded until then stays, under its temporary name. */
+/* Called after a failure: keeps what was recorded under its temporary name. */
 static void keep_file(struct run *run)
 {
 	if (run->result.bytes > 0 ||

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool sessions, and providers --installed: what Windows reports about running sessions and
+ * etwtool sessions, and providers --installed: show what Windows reports about running sessions and
  * registered providers, as text for people and as JSON for programs.
  *
- * The structs that are written are filled by lib/live/running.h, so the writing is tested without
- * Windows. Bit masks are shown as words, and bits without a word in hexadecimal, so that nothing is
- * left out. Names come from other programs and may hold any bytes, so in text they are escaped. A
- * provider that is enabled in a session is known by its GUID alone; its name is looked up among the
- * registered providers and then among those that the program knows. Windows shows an account no
- * more than its rights allow, so a list may be shorter than expected without an error.
+ * lib/live/running_win32.c fills the structs (include/etw/session.h), so the output can be tested
+ * without Windows. Bit masks are shown as words, and bits without a word in hexadecimal, so that
+ * nothing is left out. Names come from other programs and may contain any bytes, so text escapes
+ * them. A provider that is enabled in a session is known only by its GUID; its name is looked up
+ * among the registered providers and then among those that the program knows. Windows shows only
+ * what the account's rights allow, so a list may be shorter than expected without an error.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static const struct bit_names flags = { etw_kernel_flag_values, etw_kernel_flag_
 enum { WORD_SIZE = 16 };
 
 /*
- * Takes one bit with a name, or else all bits, from the mask and returns the name or the bits in
- * hexadecimal, for which rest has room. NULL when the mask is empty.
+ * Takes one bit with a name from the mask, or all bits if none has a name. Returns the name, or the
+ * bits in hexadecimal, which are written to rest. Returns NULL when the mask is empty.
  */
 static const char *take_word(uint32_t *mask, const struct bit_names *names, char rest[WORD_SIZE])
 {
@@ -205,7 +205,10 @@ bool tool_has_word(const char *text, const char *word)
 	return word[0] == '\0';
 }
 
-/* The next provider from *at whose name or GUID has the word in it; NULL: there is none. */
+/*
+ * Returns the next provider from *at on whose name or GUID contains the word; NULL if there is
+ * none.
+ */
 static const struct etw_registered_provider *
 next_installed(const struct etw_registered_providers *providers, const char *word, size_t *at,
 	       char guid[GUID_TEXT_SIZE])
@@ -295,7 +298,7 @@ static int run(struct tool_arguments *arguments)
 		etw_running_done(&sessions);
 		return tool_complain(TOOL_FAILED, "sessions", "%s", err.text);
 	}
-	etw_registered_read(&names, NULL); /* without names, GUIDs are shown */
+	etw_registered_read(&names, NULL); /* on failure GUIDs are shown */
 	add_sessions(&out, &sessions, &names, arguments->as_json != 0);
 	etw_registered_done(&names);
 	etw_running_done(&sessions);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool stats: which processes, providers and events have most records in a recording, and which
- * processes made its disks busy.
+ * etwtool stats: shows which processes, providers and events have most records in a recording, and
+ * which processes used its disks most.
  *
  * One run of the pipeline counts records per process name and per event. Afterwards three tables
- * are filled from these counts, each sorted by records: processes as they are, events under the
- * names that rules use, and providers as sums of their events. Only the first rows of each table
- * are shown, and below them their sum. Rates are per second of recorded time, from the first record
- * with a time to the last. Labels that stand for no process (`_none`) are explained below the table
- * of processes, with the events that have them, because they are often its first row.
+ * are filled from these counts, each sorted by records: processes, events under the names that
+ * rules use, and providers as sums of their events. Only the first rows of each table are shown,
+ * and below them the sum of the others. Rates are per second of recorded time, from the first
+ * record with a time to the last. Labels that stand for no process (`_none`) are explained below
+ * the table of processes, with the events that have them, because they are often its first row.
  * Names in the tables are borrowed from the recording and from the rows of class_rows.h, so both
- * stay until the tables are written.
+ * must live until the tables are written.
  *
- * The table of disk bytes is what the collectors disk and disk_cause count, which run beside. It is
- * left out where no disk has read or written anything.
+ * The table of disk bytes comes from the collectors disk and disk_cause, which run at the same
+ * time. It is left out if no disk has read or written anything.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct table_row {
 
 struct table {
 	const char *title;
-	const char *key;        /* in JSON */
+	const char *key;        /* key in JSON */
 	struct table_row *rows; /* owned */
 	size_t count;
 };
@@ -50,9 +50,9 @@ struct request {
 struct stats {
 	const char *path;
 	struct class_rows classes;
-	struct map processes; /* name, a text of the recording -> records */
+	struct map processes; /* name, owned by the recording -> records */
 	struct record_times times;
-	uint64_t events_lost, buffers_lost; /* by the header */
+	uint64_t events_lost, buffers_lost; /* from the recording's header */
 	struct table tables[STATS_TABLES];
 	struct disk_use disks;
 	uint64_t top; /* rows of each table that are shown */
@@ -100,7 +100,7 @@ static int compare_rows(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Fills and sorts the tables; false without memory. */
+/* Fills and sorts the tables. Returns false without memory. */
 static bool fill_tables(struct stats *stats)
 {
 	const struct class_rows *classes = &stats->classes;
@@ -134,7 +134,7 @@ static bool fill_tables(struct stats *stats)
 
 /* ---- output ---- */
 
-/* Per second; 0 when no time has passed. */
+/* Returns records per second; 0 if no time has passed. */
 static double rate(const struct stats *stats, uint64_t records)
 {
 	double seconds = record_times_seconds(&stats->times);
@@ -144,7 +144,10 @@ static double rate(const struct stats *stats, uint64_t records)
 
 enum { EXPLAINED_MOST = 3 };
 
-/* The event with most records of no process, after `last` or of all (NULL); NULL: there is none. */
+/*
+ * Returns the event with most records of no process that comes after `last` (NULL: from the start);
+ * NULL if there is none.
+ */
 static const struct class_row *next_of_no_process(const struct class_rows *classes,
 						  const struct class_row *last)
 {
@@ -163,7 +166,7 @@ static const struct class_row *next_of_no_process(const struct class_rows *class
 	return next;
 }
 
-/* Labels that are no process, where the table shows them. */
+/* Explains a label that stands for no process, if the table shows it. */
 static void explain(struct etw_text *out, const struct stats *stats, const struct table_row *row)
 {
 	const struct class_row *event = NULL;
@@ -210,7 +213,7 @@ static void add_text_table(struct etw_text *out, const struct stats *stats,
 	if (table->count > shown) {
 		add_numbers(out, stats, others);
 		text_add_format(out, "(%zu more)\n", table->count - shown);
-	} else if (others > 0) { /* CLASS_ROWS_MOST */
+	} else if (others > 0) { /* because of CLASS_ROWS_MOST */
 		add_numbers(out, stats, others);
 		text_add_string(out, "(too many names to list)\n");
 	}
@@ -368,7 +371,7 @@ static const struct command_option option_rows[] = {
 	{ NULL },
 };
 
-/* After the run. False without memory. */
+/* Called after the run. Returns false without memory. */
 static bool finish(struct stats *stats, struct recording *recording, struct etw_error *err)
 {
 	struct etw_source_statistics source;

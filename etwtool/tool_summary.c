@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool summary: what is in a recording, as JSON: its header, buffers, types of record headers,
- * times, providers, schemas that it brings along, and how many records each event has.
+ * etwtool summary: describes a recording as JSON: its header, buffers, types of record headers,
+ * times, providers, the schemas that it contains, and the number of records of each event.
  *
- * One pass in the order of the file, without the pipeline: nothing is sorted by time and no process
- * is looked up. The summary therefore also works for recordings that are damaged, and shows the
- * problems that the reader met. Everything it counts is bounded, so a recording of any size can be
- * summed up. Records are counted per provider, id, version, opcode and level; a row is found by a
- * hash of these five.
+ * It makes one pass in file order, without the pipeline: nothing is sorted by time, and no process
+ * is looked up. So the summary also works for damaged recordings, and shows the problems that the
+ * reader met. Everything it counts is bounded, so it works for a recording of any size. Records are
+ * counted per provider, id, version, opcode and level; a row is found by a hash of these five.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,11 +42,11 @@ struct event_counts {
 	struct event_count *rows; /* owned */
 	size_t count;
 	size_t capacity;
-	struct map by_hash; /* hash of the first five -> index + 1 */
+	struct map by_hash; /* hash of the first five members -> index + 1 */
 	uint64_t refused;   /* records beyond EVENT_COUNTS_MAX rows, or without memory */
 };
 
-/* The numbers of an event in the order by which rows are sorted. */
+/* Packs the numbers of an event so that rows can be sorted by them. */
 static uint64_t numbers_of(uint16_t id, uint8_t version, uint8_t opcode, uint8_t level)
 {
 	return (uint64_t)id << 24 | (uint64_t)version << 16 | (uint64_t)opcode << 8 | level;
@@ -82,7 +81,7 @@ static void event_counts_add(struct event_counts *counts, const struct etw_recor
 	counts->rows[*index - 1].records++;
 }
 
-/* By the text of the GUID, then by numbers. */
+/* Sorts by the text of the GUID, then by numbers. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct event_count *x = a, *y = b;
@@ -108,7 +107,7 @@ struct summary {
 	struct etw_problems problems;
 	uint64_t buffers;
 	uint64_t compressed;
-	uint64_t *buffer_types; /* BUFFER_TYPES of them, owned */
+	uint64_t *buffer_types; /* array of BUFFER_TYPES counts; owned */
 	uint64_t records;
 	uint64_t types[ETW_RECORD_TYPE_COUNT][POINTER_SIZES];
 	int64_t first_raw;
@@ -124,7 +123,7 @@ static void look_at_record(void *context, const struct etw_record *record)
 
 	summary->records++;
 	summary->types[record->type == ETW_RECORD_STRING ? ETW_RECORD_EVENT : record->type]
-		      [record->pointer_size == 8]++; /* by the form of the header */
+		      [record->pointer_size == 8]++; /* counted by pointer size in the header */
 	if (record->raw_time != ETW_RECORD_NO_TIME) {
 		if (!summary->has_time || record->raw_time < summary->first_raw) {
 			summary->first_raw = record->raw_time;
@@ -216,7 +215,7 @@ static void write_header(struct json *json, const struct etw_header *header)
 	json_object_end(json);
 }
 
-/* Of a recording of several files. */
+/* Writes the files of a recording that has several. */
 static void write_files(struct json *json, const struct etw_file *file)
 {
 	size_t count;
@@ -282,7 +281,7 @@ static void write_classes(struct json *json, const struct summary *summary)
 		const uint64_t *by_size = summary->types[type];
 		const char *name = etw_record_type_name((enum etw_record_type)type);
 
-		/* A message's own header says nothing of pointers. */
+		/* The header of a message does not state the pointer size. */
 		if (type == ETW_RECORD_MESSAGE) {
 			snprintf(rows[count].name, sizeof rows[count].name, "%s", name);
 			rows[count++].count = by_size[0] + by_size[1];
@@ -325,7 +324,10 @@ static void write_times(struct json *json, const struct summary *summary)
 	}
 }
 
-/* A kernel class has its own name; other providers that of the recording, or else of a manifest. */
+/*
+ * Returns the name of a kernel class; for other providers the name in the recording, or else in a
+ * manifest.
+ */
 static const char *name_of_provider(const struct summary *summary, const struct etw_guid *provider)
 {
 	const char *name = etw_kernel_class_name(provider);
@@ -441,7 +443,7 @@ static int run(struct tool_arguments *arguments)
 		return TOOL_FAILED;
 	}
 	summary.manifests = arguments->manifests;
-	/* No override of the pointer size: headers are counted as recorded. */
+	/* 0: no override of the pointer size, so headers are counted as recorded. */
 	summary.file = etw_file_open(arguments->words[0], 0, &err);
 	summary.schemas = summary.file ? etw_trace_schemas_new(&err) : NULL;
 	summary.buffer_types = calloc(BUFFER_TYPES, sizeof *summary.buffer_types);

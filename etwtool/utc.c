@@ -18,7 +18,7 @@ static bool is_leap(int64_t year)
 	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-/* The days of a year before a month; month from 0 to 12. */
+/* Returns the days of a year before a month; month is 0 to 12. */
 static int64_t days_before_month(int64_t year, int64_t month)
 {
 	static const uint16_t days[] = {
@@ -28,7 +28,7 @@ static int64_t days_before_month(int64_t year, int64_t month)
 	return days[month] + (month > 1 && is_leap(year));
 }
 
-/* The days from 1601 to a year. */
+/* Returns the days from the start of 1601 to the start of a year. */
 static int64_t days_before_year(int64_t year)
 {
 	int64_t years = year - FIRST_YEAR;
@@ -40,7 +40,7 @@ bool utc_format(int64_t time_100ns, char text[UTC_TEXT_SIZE])
 {
 	int64_t days = time_100ns / DAY;
 	int64_t rest = time_100ns % DAY;
-	int64_t year = FIRST_YEAR + days / 366; /* or later */
+	int64_t year = FIRST_YEAR + days / 366; /* a lower bound */
 	int64_t month = 0;
 
 	if (time_100ns <= 0 || days >= days_before_year(10001)) {
@@ -69,7 +69,7 @@ void utc_member(struct json *json, const char *key, int64_t time_100ns)
 	json_member_string(json, key, utc_format(time_100ns, text) ? text : NULL);
 }
 
-/* ".5": the rest of a second, in 100 ns; -1 when no digit follows. */
+/* Parses the ".5" of a second and returns it in 100 ns; -1 when no digit follows the point. */
 static int64_t take_fraction(const char **at)
 {
 	int64_t rest = 0, unit = SECOND / 10;
@@ -121,7 +121,7 @@ bool utc_parse(const char *text, int64_t *time_100ns)
 
 bool utc_parse_duration(const char *text, int64_t *time_100ns)
 {
-	/* In 1/1000 of a second, so that all are integers. */
+	/* The units are in 1/1000 of a second, so that all are integers. */
 	static const struct {
 		const char *name;
 		int64_t thousandths;
@@ -167,7 +167,7 @@ bool utc_parse_ms(const char *text, uint64_t *ms)
 
 const char *utc_lacks(const char *text)
 {
-	/* A 0 is a digit; a fraction of a second may follow. */
+	/* A 0 stands for any digit; a fraction of a second may follow. */
 	static const struct {
 		const char *form, *lacks;
 	} forms[] = {

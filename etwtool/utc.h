@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Times as people write them: RFC 3339 in UTC.
- */
+/* Formats and parses times as people write them: RFC 3339 in UTC. */
 #ifndef ETWTOOL_UTC_H
 #define ETWTOOL_UTC_H
 
@@ -12,22 +10,32 @@
 
 enum { UTC_TEXT_SIZE = 96 };
 
-/* "2020-07-29T00:07:00.6236167Z" of 100 ns since 1601; false for no time, and beyond year 9999. */
+/*
+ * Formats 100 ns since 1601 as "2020-07-29T00:07:00.6236167Z". Returns false for 0 and below, which
+ * includes ETW_RECORD_NO_TIME, and for times after the year 10000.
+ */
 bool utc_format(int64_t time_100ns, char text[UTC_TEXT_SIZE]);
 
-/* A member of an object: the time as such text, or null where utc_format() is false. */
+/* Adds a member with the time as such text, or null if utc_format() returns false. */
 void utc_member(struct json *json, const char *key, int64_t time_100ns);
 
-/* The other way round, with any number of digits behind the seconds, of which seven count. */
+/* Parses such text. The seconds may have any number of decimals, of which seven count. */
 bool utc_parse(const char *text, int64_t *time_100ns);
 
-/* "12", "0.5": seconds; "500ms", "10s", "5m", "2h". From 0 to a hundred years. */
+/*
+ * Parses a duration from 0 to a hundred years: "12" and "0.5" are seconds; "500ms", "10s", "5m",
+ * "2h".
+ */
 bool utc_parse_duration(const char *text, int64_t *time_100ns);
 
-/* Likewise, in milliseconds, and longer ones if they are whole and have a unit. */
+/*
+ * Parses a duration in milliseconds. Whole numbers with a unit may be longer than a hundred years.
+ */
 bool utc_parse_ms(const char *text, uint64_t *ms);
 
-/* What a text that is nearly a time lacks: "lacks the Z"; NULL: it is not nearly one. */
+/*
+ * Returns what a text that is almost a time lacks: "lacks the Z"; NULL if it is not almost a time.
+ */
 const char *utc_lacks(const char *text);
 
 #endif

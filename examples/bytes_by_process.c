@@ -4,8 +4,9 @@
  *
  *	bytes_by_process boot.etl
  *
- * A write names its thread. Threads and processes are described when they start and end, and in the
- * lists of what exists (DCStart, DCEnd), which may come last; so names are looked up at the end.
+ * A write event states its thread. Other events describe threads and processes when they start and
+ * end, and in lists of what exists (DCStart, DCEnd). Those lists may come last, so names are looked
+ * up at the end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 #include <etw/etw.h>
 
-/* Ids are small multiples of 4. One that is used again counts for its last owner. */
+/* Ids are small multiples of 4. An id that is used again counts for its last owner. */
 enum { IDS = 1 << 16 };
 
 static uint64_t written[IDS]; /* by thread */

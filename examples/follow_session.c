@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows a provider live and prints its events, one JSON object a line, until Ctrl-C or until so
- * many events have come.
+ * Follows a provider live and prints its events, one JSON object per line, until Ctrl-C or until
+ * the given number of events has come.
  *
  *	follow_session Microsoft-Windows-DNS-Client
  *	follow_session "{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:4:1,2:0x10" 100
@@ -13,10 +13,10 @@
 #include <etw/etw.h>
 
 static struct etw_trace *trace;
-static unsigned long long left; /* events; 0: any number */
+static unsigned long long left; /* events still to print; 0: no limit */
 static bool is_enough;
 
-/* Windows runs it on a thread of its own. */
+/* Windows calls this on another thread. */
 static void on_interrupt(int number)
 {
 	(void)number;
@@ -29,7 +29,7 @@ static void on_event(void *context, struct etw_event *event)
 
 	(void)context;
 	if (is_enough) {
-		return; /* what the session still holds */
+		return; /* ignore what the session still delivers */
 	}
 	is_enough = !json || puts(json) == EOF || (left > 0 && --left == 0);
 	if (is_enough) {

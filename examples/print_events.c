@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the events of a recording in the order of time, one JSON object a line.
+ * Prints the events of a recording in time order, one JSON object per line.
  *
  *	print_events boot.etl
  */

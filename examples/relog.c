@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a recording again: the events of one provider get the id of another provider, and the load
- * of an image is added, one second after the first event of the provider.
+ * Writes a recording again with two changes: the events of one provider get another provider's
+ * GUID, and an image load is added one second after the first event of the provider.
  *
  *	relog in.etl out.etl 4b3c1f0e-7a52-5d91-8e20-1f66b04a93d7
- *11111111-2222-3333-4444-555555555555
+ *	      11111111-2222-3333-4444-555555555555
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static bool inject_image(struct etw_relog *relog, const struct etw_record *near)
 		.provider = &image_class,
 		.classic = true,
 		.opcode = 10,
-		.raw_time = etw_relog_raw_time(relog, near->time + 10000000), /* 100 ns */
+		/* 1 s in units of 100 ns */
+		.raw_time = etw_relog_raw_time(relog, near->time + 10000000),
 		.process_id = near->process_id,
 		.thread_id = near->thread_id,
 		.pointer_size = 8,

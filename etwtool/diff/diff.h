@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The comparison of two recordings (etwtool diff): rows (diff_rows.c), how they are printed
- * (diff_output.c), and conditions on them (diff_conditions.c). One thread.
+ * Compares two recordings (etwtool diff): rows (diff_rows.c), their output (diff_output.c), and
+ * conditions on them (diff_conditions.c). One thread uses it.
  */
 #ifndef ETWTOOL_DIFF_DIFF_H
 #define ETWTOOL_DIFF_DIFF_H
@@ -19,10 +19,10 @@
 #include "exporter/rules/language/rule_set.h"
 
 struct diff_options {
-	const char *metric, *process; /* patterns of what is shown; NULL: all */
-	bool all;                     /* also what differs little or not at all */
-	bool absolute;                /* counters are not divided */
-	bool exact;                   /* numbers of the table with all digits */
+	const char *metric, *process; /* show only rows that match; NULL: all */
+	bool all;                     /* show rows that differ little or not at all, too */
+	bool absolute;                /* do not divide counters by the duration */
+	bool exact;                   /* print all digits in the table */
 };
 
 struct diff_side {
@@ -31,20 +31,20 @@ struct diff_side {
 	struct etw_source_statistics source;
 };
 
-/* What is compared of a series. */
+/* The value of a series that a row compares. */
 enum measure { VALUE, COUNT, SUM, MEAN, MEDIAN, HIGH, MEASURES };
 
 struct diff_row {
-	const struct series *series; /* of the table */
+	const struct series *series; /* points into the table */
 	enum measure measure;
-	double values[SIDES]; /* NaN: there is none */
-	double weight;        /* rows are sorted by it, falling */
+	double values[SIDES]; /* NaN: the side has no value */
+	double weight;        /* sort key of the rows, greatest first */
 };
 
-/* The name of a row that a collector can have, whether or not a recording has such a row. */
+/* A row name that a collector can produce, whether or not a recording has such a row. */
 struct declared_name {
 	char *name, *collector; /* owned */
-	bool on;                /* the collector */
+	bool on;                /* whether the collector is on */
 };
 
 /* Zero-initialise it. */
@@ -57,34 +57,49 @@ struct diff {
 	struct diff_options options;
 	struct diff_side sides[SIDES];
 	struct series_table table;
-	struct diff_row *rows; /* owned by who calls diff_make_rows() */
+	struct diff_row *rows; /* diff_make_rows() allocates it, its caller frees it */
 	size_t count;
-	bool absolute; /* counters are not divided: by the options, or a recording lasts no time */
+	/* Counters are not divided: an option says so, or a recording has no duration. */
+	bool absolute;
 	struct declared_names declared;
 };
 
-/* Makes and sorts the rows, when sides, table and absolute are there. False without memory. */
+/*
+ * Makes and sorts the rows. The caller has set sides, table and absolute. Returns false without
+ * memory.
+ */
 bool diff_make_rows(struct diff *diff, struct etw_error *err);
 
-/* The name of the row's family; and of the row: the family and what is compared ("…_p99"). */
+/*
+ * The first returns the family of the row. The second adds the row's name: the family, and a suffix
+ * for what is compared ("…_p99").
+ */
 const char *diff_row_family(const struct diff *diff, const struct diff_row *row);
 void diff_row_name(const struct diff *diff, const struct diff_row *row, struct etw_text *name);
 
-/* What a name of a row ends in; "" for the value of a counter or gauge. */
+/*
+ * Returns the suffix that a measure adds to the name of a row; "" for the value of a counter or
+ * gauge.
+ */
 const char *measure_suffix(enum measure measure);
 
-/* Whether the options ask for the row; name is working memory. */
+/* Returns whether the options show the row; name is working memory. */
 bool diff_row_shown(const struct diff *diff, const struct diff_row *row, struct etw_text *name);
 bool diff_row_differs(const struct diff_row *row);
 
-/* Whether any row, shown or not, has a name that the option `metric` matches, and a process that
- * `process` matches. True for an option that is not given, if there are rows. */
+/*
+ * Sets *metric to whether any row, shown or not, matches the option `metric`, and *process to the
+ * same for the option `process`. An option that is not set matches every row.
+ */
 void diff_find_patterns(const struct diff *diff, bool *metric, bool *process);
 
-/* A value that is not there as 0. */
+/* Returns the value, or 0 for NaN. */
 double diff_or_zero(double value);
 
-/* What makes a comparison with one side doubtful, a line each; nothing if there is no reason. */
+/*
+ * Adds one line for each reason to doubt the comparison with side `number`; adds nothing if there
+ * is no reason.
+ */
 void diff_add_doubt(struct etw_text *out, const struct diff *diff, unsigned number);
 
 /* ---- conditions ---- */
@@ -96,16 +111,20 @@ struct conditions {
 	size_t count;
 };
 
-/* Notes the names that the collectors of a set declare; a second call does nothing. False without
- * memory. */
+/*
+ * Notes the names that the collectors of a set declare; a second call does nothing. Returns false
+ * without memory.
+ */
 bool diff_declare(struct diff *diff, const struct rule_set *set, struct etw_error *err);
 void diff_declared_done(struct declared_names *names);
 
-/* Whether a condition selects nothing by mistake, so that diff_judge() will say so. */
+/* Returns whether a condition selects nothing by mistake. diff_judge() then complains about it. */
 bool diff_has_mistake(const struct diff *diff, const struct conditions *conditions);
 
-/* Judges the conditions by all rows, and complains about each that holds or that selects nothing.
- * Returns an exit status: TOOL_BAD_USAGE before TOOL_FAILED before TOOL_DONE. */
+/*
+ * Judges the conditions by all rows, and complains about each condition that holds or that selects
+ * nothing. Returns an exit status: TOOL_BAD_USAGE before TOOL_FAILED before TOOL_DONE.
+ */
 int diff_judge(const struct diff *diff, const struct conditions *conditions);
 
 /* ---- output ---- */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conditions on a comparison (fail_if.h): which rows they look at, and what is said of them.
+ * Judges conditions on a comparison (fail_if.h): chooses the rows for each condition, and reports
+ * the result.
  *
- * A condition is judged by all rows, also by those that the table leaves out. For CI the difficult
- * case is a condition that selects nothing. It can be a mistake, which would otherwise let every
- * build pass: so a metric that no collector declares, one whose collector is off, and a label that
- * no series of the metric has are errors. It can also be the good case, such as no crashed process
- * in either recording: so a sum over no series is 0. A condition on single series that are not
- * there is an error too, because a wrong value of a label cannot be distinguished from a missing
- * series.
+ * A condition is judged by all rows, including those that the table leaves out. For CI the
+ * difficult case is a condition that selects nothing. It can be a mistake, which would otherwise
+ * let every build pass. Therefore these are errors: a metric that no collector declares, a metric
+ * whose collector is off, and a label that no series of the metric has. It can also be the good
+ * case, such as no crashed process in either recording; therefore a sum over no series is 0. A
+ * condition on single series that do not exist is an error too, because a wrong label value looks
+ * the same as a missing series.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +79,9 @@ void diff_declared_done(struct declared_names *names)
 	*names = (struct declared_names){ .rows = NULL };
 }
 
-/* The declaration of a name, of a collector that is on if there is one; NULL: nothing declares it.
+/*
+ * Finds the declaration of a name, preferably one by a collector that is on; NULL if nothing
+ * declares it.
  */
 static const struct declared_name *find_declared(const struct declared_names *names,
 						 const char *name)
@@ -93,9 +96,12 @@ static const struct declared_name *find_declared(const struct declared_names *na
 	return found;
 }
 
-enum { NEAR_SIZE = 65 }; /* longer words are near none */
+enum { NEAR_SIZE = 65 }; /* a longer word gets no suggestion */
 
-/* nearest: gets the other labels; its best is then in best. May be NULL. */
+/*
+ * Returns whether the series has the label. If nearest is not NULL, tries the other labels as
+ * suggestions and copies the nearest to best.
+ */
 static bool has_label(const struct series *series, const char *label, struct nearest *nearest,
 		      char best[NEAR_SIZE])
 {
@@ -118,8 +124,10 @@ static bool has_label(const struct series *series, const char *label, struct nea
 	return found;
 }
 
-/* How many rows have the metric of a condition, and with `label` not NULL: that label too. nearest
- * and best as has_label() has them. */
+/*
+ * Returns how many rows have the metric of a condition, and also the label if that is not NULL.
+ * nearest and best are those of has_label().
+ */
 static size_t rows_of(const struct diff *diff, const struct fail_if *condition, const char *label,
 		      struct nearest *nearest, char best[NEAR_SIZE])
 {
@@ -159,7 +167,8 @@ static bool is_wrong_metric(const struct diff *diff, const struct fail_if *condi
 		nearest_offer(&nearest, diff->declared.rows[i].name);
 	}
 	for (size_t i = 0; i < diff->table.family_count; i++) {
-		if (diff->table.families[i].type != FAMILY_HISTOGRAM) { /* its rows have suffixes */
+		/* the row names of a histogram have suffixes */
+		if (diff->table.families[i].type != FAMILY_HISTOGRAM) {
 			nearest_offer(&nearest, diff->table.families[i].name);
 		}
 	}
@@ -184,7 +193,10 @@ static bool is_wrong_label(const struct diff *diff, const struct fail_if *condit
 	return true;
 }
 
-/* Whether it is a mistake that a condition selects nothing; false: it is a sum, which is 0. */
+/*
+ * Returns whether it is a mistake that a condition selects nothing; false for a sum, whose value is
+ * 0.
+ */
 static bool is_mistake(const struct diff *diff, const struct fail_if *condition,
 		       char sentence[SENTENCE_SIZE])
 {
@@ -223,7 +235,7 @@ static void say_held(const struct fail_if *condition, const struct diff *diff,
 	text_free(&name);
 }
 
-/* An exit status. */
+/* Judges one condition; returns an exit status. */
 static int judge(const struct fail_if *condition, const struct diff *diff)
 {
 	struct etw_text name = { 0 };
@@ -260,7 +272,7 @@ static int judge(const struct fail_if *condition, const struct diff *diff)
 	return status;
 }
 
-/* Whether a condition selects a row. */
+/* Returns whether a condition selects a row. */
 static bool selects_any(const struct fail_if *condition, const struct diff *diff)
 {
 	struct etw_text name = { 0 };
@@ -294,7 +306,7 @@ int diff_judge(const struct diff *diff, const struct conditions *conditions)
 	for (size_t i = 0; i < conditions->count; i++) {
 		int one = judge(conditions->rows[i], diff);
 
-		status = one > status ? one : status; /* TOOL_BAD_USAGE is the highest */
+		status = one > status ? one : status; /* TOOL_BAD_USAGE is the highest status */
 	}
 	return status;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A comparison as a table for people, as JSON and as CSV.
+ * Writes a comparison as a table for people, as JSON and as CSV.
  *
- * All three have the same rows in the same order. What makes the comparison doubtful stands in
- * front of the table; JSON has the numbers that it follows from, and with CSV it goes to standard
- * error, because a line that is no row would be in the way. A value that does not exist, such as
- * the mean of no observation, is a dash, null, or an empty cell. Labels come from a page, which
- * escapes quotes and line feeds, but may hold anything else, so people read them with escapes for
- * what steers a terminal.
+ * All three have the same rows in the same order. Reasons to doubt the comparison come before the
+ * table; JSON has the numbers behind them, and for CSV they go to standard error, because CSV
+ * output may contain only rows. A value that does not exist, such as the mean of no observation, is
+ * a dash, null, or an empty cell. Labels come from an exposition, which escapes quotes and line
+ * feeds, but may contain any other character. For people, characters that control a terminal are
+ * escaped as well.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -73,7 +73,10 @@ static void add_percent(struct etw_text *out, const struct diff_row *row)
 	}
 }
 
-/* As etwtool top has them; what is small, such as a duration, with its first digits. */
+/*
+ * Writes a number as etwtool top does. A small one, such as a duration, gets its first significant
+ * digits.
+ */
 static void add_number(struct etw_text *out, double number, bool with_sign, bool exact)
 {
 	struct etw_text digits = { 0 };
@@ -192,7 +195,7 @@ static void add_row_json(struct json *json, const struct diff_row *row, const st
 	json_object_begin(json);
 	json_member_string(json, "series", name->data);
 	add_labels_json(json, row->series);
-	json_member_double(json, "a", row->values[0]); /* null: there is none */
+	json_member_double(json, "a", row->values[0]); /* NaN is written as null */
 	json_member_double(json, "b", row->values[1]);
 	json_member_double(json, "change", row->values[1] - row->values[0]);
 	json_member_double(json, "percent", percent_change(row->values[0], row->values[1]));
@@ -230,7 +233,7 @@ static void add_csv_number(struct etw_text *out, double number)
 	struct json json;
 
 	text_add_char(out, ',');
-	if (isfinite(number)) { /* a value that is not there is empty */
+	if (isfinite(number)) { /* NaN leaves the cell empty */
 		json_init(&json, out, false);
 		json_double(&json, number);
 	}

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of a comparison: their values, their weights and their order.
+ * Makes the rows of a comparison: their values, their weights and their order.
  *
- * Recordings last differently long, so counters are divided by the time between the first and the
- * last record of their recording. Gauges show a state at the end and are compared as they are. A
+ * Recordings have different durations, so counters are divided by the time between the first and
+ * the last record of their recording. Gauges show a state at the end and are compared directly. A
  * histogram becomes several rows: its count and its sum, which are counters, and mean, median and
  * 99th percentile, which are not divided.
  *
- * A table over all families mixes bytes, events and seconds, and a sort by the size of the change
- * would show bytes only. So a row's weight is its change as a share of what all series of its name
- * add up to, in the recording where that is more: a process whose writes double and that does half
- * of all writes weighs more than one that does one in a thousand. Statistics of a histogram, which
- * cannot be added up, have their relative change, times the share of the series in all observations
- * of the family. Rows are sorted by weight, and those below one percent are left out unless all are
- * asked for. Rows without a change are only shown then.
+ * A table over all families mixes bytes, events and seconds, and sorting by the size of the change
+ * would show only bytes. So the weight of a row is its change divided by the sum of all series of
+ * its name, in the recording where that sum is greater. A process that doubles its writes and does
+ * half of all writes thus weighs more than one that does a thousandth of them. Statistics of a
+ * histogram cannot be added up; their weight is the relative change, multiplied by the share of the
+ * series in all observations of the family. Rows are sorted by weight. Rows below one percent, or
+ * without a change, are shown only if all rows are requested.
  */
 #include "etwtool/diff/diff.h"
 
@@ -28,7 +28,7 @@
 
 static const struct {
 	const char *suffix;
-	bool adds_up; /* else it is a statistic of a histogram */
+	bool adds_up; /* false: a statistic of a histogram */
 } measures[MEASURES] = {
 	[VALUE] = { "", true },      [COUNT] = { "_count", true }, [SUM] = { "_sum", true },
 	[MEAN] = { "_mean", false }, [MEDIAN] = { "_p50", false }, [HIGH] = { "_p99", false },
@@ -79,7 +79,7 @@ static double larger(const double values[SIDES])
 	return fmax(fabs(diff_or_zero(values[0])), fabs(diff_or_zero(values[1])));
 }
 
-/* What all series of a family add up to. */
+/* The sums over all series of a family. */
 struct sums {
 	double of[MEASURES][SIDES];
 };
@@ -138,7 +138,7 @@ void diff_row_name(const struct diff *diff, const struct diff_row *row, struct e
 	}
 }
 
-static const struct diff *sorted; /* qsort() has no context */
+static const struct diff *sorted; /* global because qsort() has no context */
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -205,7 +205,8 @@ static bool matches_process(const struct diff *diff, const struct diff_row *row,
 bool diff_row_shown(const struct diff *diff, const struct diff_row *row, struct etw_text *name)
 {
 	bool shown = diff->options.all || (diff_row_differs(row) && row->weight >= WEIGHT_LEAST &&
-					   row->measure != SUM); /* of interest: count and mean */
+					   /* count and mean say more than the sum */
+					   row->measure != SUM);
 
 	return shown && matches_metric(diff, row, name) && matches_process(diff, row, name);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A condition is a selector (base/series.h), perhaps in sum(), and a comparison. Only a comparison
- * may follow a selector, so there is no precedence and no nesting beyond one sum().
+ * Parses and evaluates a condition: a selector (base/series.h), optionally in sum(), and a
+ * comparison. Only a comparison may follow a selector, so there is no precedence and no nesting
+ * beyond one sum().
  */
 #include "etwtool/diff/fail_if.h"
 
@@ -13,7 +14,7 @@
 
 enum comparison_sign { ABOVE, AT_LEAST, BELOW, AT_MOST, EQUAL, OTHER, SIGN_COUNT };
 
-/* The longer of two that begin alike comes first. */
+/* Of two operators with the same first character the longer one comes first. */
 static const struct {
 	const char *text;
 	enum comparison_sign sign;
@@ -58,7 +59,7 @@ static bool read_comparison(struct fail_if *condition, const char **at, struct e
 	condition->sign = signs[i].sign;
 	series_take(at, "");
 	condition->number = strtod(*at, &end);
-	/* strtod() also reads "nan", "inf" and hexadecimal numbers. */
+	/* This rejects "nan", "inf" and hexadecimal numbers, which strtod() also reads. */
 	if (end == *at || !isfinite(condition->number) ||
 	    memcmp(*at + strspn(*at, "+-.0123456789eE"), end, 1) != 0) {
 		return series_expected(err, "a number", *at);

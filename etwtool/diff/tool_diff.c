@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool diff A B: what is different between two recordings, by the metrics of the collectors.
+ * etwtool diff A B: compares two recordings by the metrics of the collectors.
  *
- * Each recording is replayed as the exporter does it, and the page that a scrape would show is read
- * back into series (page_series.h); so every number here is one of `--once`. What is compared of
- * them and in which order is in diff_rows.c. Lost events are said first, since then no difference
- * can be trusted. Conditions (diff_conditions.c) look at all series, also at those that the table
- * does not show.
+ * Each recording is replayed as the exporter does, and the exposition that a scrape would return is
+ * read back into series (page_series.h); so every number here is one that `--once` prints.
+ * diff_rows.c chooses what is compared, and the order. Lost events are reported first, because they
+ * make every difference doubtful. Conditions (diff_conditions.c) use all series, including those
+ * that the table does not show.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +133,7 @@ static void warn_beside_csv(const struct diff *diff)
 	text_free(&doubt);
 }
 
-/* A mistyped name would look like "no difference". */
+/* Without this warning a mistyped name would look like "no difference". */
 static void warn_of_patterns(const struct diff *diff)
 {
 	bool metric, process;
@@ -183,7 +183,7 @@ static int run(struct tool_arguments *arguments)
 			warn_beside_csv(&diff);
 		}
 		warn_of_patterns(&diff);
-		/* The table would hide a mistake. */
+		/* The table is not printed above a mistake, because it would hide the complaint. */
 		status = diff_has_mistake(&diff, &request->conditions) ? TOOL_DONE :
 									 tool_print("diff", &out);
 		judged = diff_judge(&diff, &request->conditions);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What etwtool doctor knows about a recording, and what it finds in that (doctor_checks.c).
+ * The facts that etwtool doctor gathers about a recording, and the findings that it draws from them
+ * (doctor_checks.c). One thread uses them.
  */
 #ifndef ETWTOOL_DOCTOR_DOCTOR_H
 #define ETWTOOL_DOCTOR_DOCTOR_H
@@ -19,21 +20,21 @@
 
 /* ---- findings ---- */
 
-/* A warning: numbers are wrong, or something is missing that was asked for. */
+/* A warning means that numbers are wrong, or that something the user requested is missing. */
 enum severity { SEVERITY_NOTE, SEVERITY_WARNING };
 
 struct finding {
 	enum severity severity;
-	const char *id;              /* a literal, for programs: "events_lost" */
-	struct etw_text what, to_do; /* owned; one sentence each, as people read them */
+	const char *id;              /* name for programs, a literal: "events_lost" */
+	struct etw_text what, to_do; /* one sentence each, shown to people; owned */
 };
 
 /* Zero-initialise it. */
 struct findings {
 	struct finding *rows; /* owned */
 	size_t count, capacity;
-	bool failed;         /* no memory for one */
-	struct finding lost; /* takes its texts */
+	bool failed;         /* memory ran out for a finding */
+	struct finding lost; /* receives the texts of a finding that could not be kept */
 };
 
 void findings_done(struct findings *findings);
@@ -43,8 +44,9 @@ const char *severity_name(enum severity severity);
 
 enum collector_state {
 	COLLECTOR_OFF,
-	COLLECTOR_FED,     /* its rules counted events, or it has none and all that it needs */
-	COLLECTOR_IDLE,    /* all that it needs was enabled, but no event came that it counts */
+	/* its rules counted events; or it has no rules, and all its needs were recorded */
+	COLLECTOR_FED,
+	COLLECTOR_IDLE,    /* all its needs were enabled, but no event came that it counts */
 	COLLECTOR_NOT_FED, /* something that it needs is missing */
 };
 
@@ -53,18 +55,19 @@ const char *collector_state_name(enum collector_state state); /* "fed", "not fed
 struct collector_report {
 	const struct collector *collector;
 	const struct collector_info *info;
-	bool requested; /* the user cares: on in the configuration, or switched on */
+	bool requested; /* the configuration or a switch turns it on */
 	enum collector_state state;
-	bool too_little; /* fed by few of the events that take the place of its kernel events */
+	bool too_little; /* fed by only few of the events that replace its kernel events */
 	size_t rules, rules_with_events;
 	uint64_t events, counted;
 	struct record_needs needs;
-	struct record_needs missing; /* of the needs: of what there is no trace in the recording */
+	struct record_needs missing; /* the needs of which the recording shows no trace */
 };
 
 struct doctor {
-	const char *path, *profile; /* of the recording, and of the .wprp or NULL; borrowed */
-	bool all; /* the report has the lines of logman of all collectors that lack something */
+	/* paths of the recording and of the .wprp; profile NULL: none. Borrowed. */
+	const char *path, *profile;
+	bool all; /* the report shows the logman lines of every collector that lacks something */
 	const struct etw_configured_manifests *manifests; /* borrowed */
 	struct class_rows classes;                        /* sorted */
 	struct record_times times;
@@ -74,54 +77,57 @@ struct doctor {
 	struct etw_header header; /* its texts are not set */
 	const char *clock_doubt;  /* NULL: none */
 	uint64_t of_unknown_process, of_no_process;
-	uint64_t outside; /* records more than a second before the start or after the end */
-	int64_t previous; /* time of the record before */
+	/* records more than a second before the start or after the end of the recording */
+	uint64_t outside;
+	int64_t previous; /* time of the previous record, 100 ns since 1601 UTC */
 	int64_t gap_start;
 	uint64_t gap_100ns; /* the longest time without a record */
-	/* Group masks that the recording states, or-ed; only if there is a record with them. */
+	/* Group masks that the recording states, combined with OR; valid if has_masks. */
 	bool has_masks;
 	uint32_t mask_flags, mask_groups;
-	uint32_t seen_flags, seen_groups;    /* of which there are events */
+	uint32_t seen_flags, seen_groups;    /* flags and groups of which events occurred */
 	struct collector_report *collectors; /* owned */
 	size_t collector_count;
 	struct findings findings;
 };
 
-/* Adds to the facts what one record says. */
+/* Adds what one record says to the facts. */
 void doctor_look(struct doctor *doctor, struct recording *recording,
 		 const struct etw_record *record, const struct etw_event_class *class);
 
-/* After the run: what the collectors got, and the findings. False without memory. */
+/* Call it after the run: fills in the collectors and the findings. Returns false without memory. */
 bool doctor_judge(struct doctor *doctor, const struct recording *recording,
 		  bool requested_by_default, const struct collector_switches *switches,
 		  struct etw_error *err);
 
-/* A new finding; the caller writes its `what`. Never NULL, but without memory one that is not kept.
+/*
+ * Adds a finding, whose `what` the caller writes. Never returns NULL: without memory it returns
+ * findings.lost, which is not shown.
  */
 struct finding *doctor_found(struct doctor *doctor, enum severity severity, const char *id,
 			     const char *to_do);
 
-/* The part of doctor_judge() that is about events without a schema (doctor_schemas.c). */
+/* The part of doctor_judge() about events without a schema (doctor_schemas.c). */
 void doctor_check_schemas(struct doctor *doctor);
 
-/* The part of doctor_judge() that is about collectors (doctor_collectors.c). */
+/* The part of doctor_judge() about collectors (doctor_collectors.c). */
 bool doctor_report_collectors(struct doctor *doctor, const struct recording *recording,
 			      bool by_default, const struct collector_switches *switches,
 			      struct etw_error *err);
 
-/* A share; 0 of nothing. */
+/* Returns part / whole in percent; 0 if whole is 0. */
 double percent_of(uint64_t part, uint64_t whole);
 
 void doctor_done(struct doctor *doctor);
 
 /* ---- the report (doctor_report.c) ---- */
 
-/* How to record what is needed; profile: the path of the .wprp, NULL: none was written. */
+/* Adds how to record what is needed. profile is the path of the .wprp; NULL if none was written. */
 void doctor_add_how_text(struct etw_text *out, const char *profile,
 			 const struct record_needs *needs);
 void doctor_add_how_json(struct json *json, const char *profile, const struct record_needs *needs);
 
-/* needs: of the requested collectors. */
+/* Adds the report. needs are those of the requested collectors. */
 void doctor_add_text(struct etw_text *out, const struct doctor *doctor,
 		     const struct record_needs *needs);
 void doctor_add_json(struct etw_text *out, const struct doctor *doctor,

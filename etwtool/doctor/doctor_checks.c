@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of etwtool doctor: from facts about a recording to findings.
+ * The checks of etwtool doctor: they turn facts about a recording into findings.
  *
- * One pass of the pipeline with the collectors collects the facts (struct doctor): the numbers of
- * the source and of the tracker, event classes, the dry run of the rules, and a few that only the
- * records show. Each check is a function that looks at the facts and adds at most one finding, a
- * sentence about what is and one about what to do. The table at the end has their order, which is
- * that in which a user deals with them: first what another copy of the file mends, then what only
- * another recording does.
+ * One pass of the pipeline with the collectors gathers the facts (struct doctor): the numbers of
+ * the source and of the tracker, event classes, the dry run of the rules, and a few facts that only
+ * the records show. Each check is a function that adds at most one finding: a sentence about the
+ * state and one about what to do. The table at the end orders the checks as a user deals with them:
+ * first what another copy of the file mends, then what only another recording does.
  *
- * A finding is a warning when numbers are wrong because of it, or when a collector that is
- * requested gets nothing; else it is a note. --strict fails for warnings.
+ * A finding is a warning if it makes numbers wrong, or if a requested collector gets nothing;
+ * otherwise it is a note. --strict fails for warnings.
  */
 #include <etw/kernel.h>
 #include <etw/provider.h>
@@ -24,9 +23,9 @@
 #include "base/array.h"
 #include "etwtool/utc.h"
 
-#define SECOND INT64_C(10000000) /* 100 ns */
+#define SECOND INT64_C(10000000) /* in units of 100 ns */
 
-/* A gap that is worth a note, and shares that are worth a warning. */
+/* A longer gap gets a note; a greater share gets a warning. */
 enum { GAP_SECONDS = 60, UNKNOWN_PERCENT = 1, NO_VOLUME_PERCENT = 5 };
 
 #define END_PROPERLY                                                                   \
@@ -47,7 +46,7 @@ void findings_done(struct findings *findings)
 	*findings = (struct findings){ .rows = NULL };
 }
 
-/* Whether there was memory for all findings and their texts. */
+/* Returns whether there was memory for all findings and their texts. */
 static bool findings_complete(const struct findings *findings)
 {
 	bool complete = !findings->failed;
@@ -147,7 +146,7 @@ void doctor_look(struct doctor *doctor, struct recording *recording,
 	look_at_masks(doctor, record);
 }
 
-/* The records of a kernel class with a number in a range. */
+/* Returns how many records of a kernel class have a number in the range. */
 static uint64_t records_of(const struct doctor *doctor, enum etw_kernel_class class, uint16_t first,
 			   uint16_t last)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which collectors a recording feeds, and what it lacks for the others.
+ * Finds which collectors a recording feeds, and what it lacks for the others.
  *
- * What a collector got is what the dry run of its rules counted. What it needs is what it would
- * need of a live session: kernel flags, with those of its derived fields, and providers.
+ * What a collector received is what the dry run of its rules counted. Its needs are those that it
+ * has in a live session: kernel flags, including those of its derived fields, and providers.
  *
- * What was enabled when the recording was made is known in two ways. A recording of the kernel has
- * records with the group masks of the session, whose first word are the kernel flags (EventTrace,
- * opcode 5, in docs/etl-format.md section 15); and events that are there were enabled. A flag of
- * which there is neither is called missing, which can also mean that nothing happened, where the
- * recording has no masks. A provider is missing if no event of it is there.
+ * Two facts show what was enabled when the recording was made. A recording of the kernel has
+ * records with the group masks of the session; the first word of a mask has the kernel flags
+ * (EventTrace, opcode 5, in docs/etl-format.md section 15). And if an event is there, it was
+ * enabled. A flag without either is called missing; without masks that can also mean that nothing
+ * happened. A provider is missing if the recording has no event of it.
  */
 #include <etw/kernel.h>
 
@@ -127,8 +127,11 @@ static void add_not_fed(struct doctor *doctor, const struct collector_report *re
 	text_add_char(&finding->what, '.');
 }
 
-/* Whether the collector got a few events of the providers that take the place of its kernel events,
- * and not what it counts otherwise: fewer than half of the rules for one of the two sources. */
+/*
+ * Returns whether the collector received only a few events of the providers that replace its kernel
+ * events, and not what it counts otherwise: fewer than half of the rules for one of the two sources
+ * had events.
+ */
 static bool gets_too_little(const struct collector_report *report)
 {
 	return report->state == COLLECTOR_FED && report->missing.flags != 0 &&

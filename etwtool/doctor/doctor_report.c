@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report of etwtool doctor, for people and as JSON: the findings, then a line for each
+ * Writes the report of etwtool doctor, for people and as JSON: the findings, then a line for each
  * collector, then how to record what the requested collectors need, and at the end what to do
- * first: what the first warnings advise.
+ * first, which is the advice of the first warnings.
  *
- * For people warnings come before notes, and each finding is followed by what to do. The line of a
- * collector that is requested and not fed is followed by the lines of logman that would feed it
- * alone. Sentences
- * with names of a recording were made safe for a terminal when they were written.
+ * For people warnings come before notes, and each finding is followed by its advice. A requested
+ * collector that is not fed is followed by the logman lines that would feed it alone. Sentences
+ * that contain names of a recording were escaped for a terminal when they were written.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include "etwtool/tool.h"
 #include "etwtool/utc.h"
 
-enum { STEPS_MOST = 3 }; /* of what to do first */
+enum { STEPS_MOST = 3 }; /* most lines about what to do first */
 
 /* ---- how to record ---- */
 
@@ -94,7 +93,10 @@ static void add_findings_text(struct etw_text *out, const struct findings *findi
 	}
 }
 
-/* The next warning at or behind the place whose advice no warning before it has; count: none. */
+/*
+ * Returns the index of the first warning from `at` on with advice that no earlier warning gave;
+ * findings->count if there is none.
+ */
 static size_t next_step(const struct findings *findings, size_t at)
 {
 	for (; at < findings->count; at++) {
@@ -157,7 +159,10 @@ static void add_missing_text(struct etw_text *out, const struct collector_report
 	}
 }
 
-/* all: with the lines of logman, also if it is not requested. Whether it had to leave lines out. */
+/*
+ * Adds a collector. `all` adds its logman lines even if it is not requested. Returns whether it
+ * left out such lines.
+ */
 static bool add_collector_text(struct etw_text *out, const struct collector_report *report,
 			       bool all)
 {
@@ -180,7 +185,7 @@ static bool add_collector_text(struct etw_text *out, const struct collector_repo
 	return lacks && !report->requested && !all;
 }
 
-/* Collectors that are not requested, although the recording feeds them. */
+/* Adds the collectors that are not requested although the recording feeds them. */
 static void add_fed_but_off(struct etw_text *out, const struct doctor *doctor)
 {
 	const char *first = NULL;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The check of etwtool doctor for events without a schema: a note for each provider, with the
- * description that would help.
+ * The check of etwtool doctor for events without a schema: it adds a note for each provider, with
+ * the description that would help.
  *
- * Which one that is depends on how the provider writes: a manifest for events that have an id, a
- * MOF file for classic ones, and the developer's symbols for messages of software tracing (WPP). A
+ * The description depends on how the provider writes: a manifest for events that have an id, a MOF
+ * file for classic ones, and the developer's symbols for messages of software tracing (WPP). A
  * recording can name any number of providers, so only the first ones, which have most records, get
- * a note of their own.
+ * a note each.
  *
  * The name of a provider comes from the recording, and people paste command lines into a shell. So
- * a line has only a name that is the same word in every shell.
+ * a command line contains a name only if every shell reads it as the same word.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -18,7 +18,10 @@
 
 #include "etwtool/doctor/doctor.h"
 
-/* The command with a name that no shell takes apart or runs; names of providers may have spaces. */
+/*
+ * Adds the command. Names of providers may have spaces; the name is added only if no shell splits
+ * or executes it.
+ */
 static void add_dump_command(struct etw_text *out, const char *name)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -37,7 +40,10 @@ static void add_dump_command(struct etw_text *out, const char *name)
 	}
 }
 
-/* What such events of a provider are called, and which description would help. */
+/*
+ * Adds a note that says what such events of a provider are called, and which description would
+ * help.
+ */
 static void add_missing_schema(struct doctor *doctor, const struct class_row *row, uint64_t records,
 			       size_t events)
 {
@@ -72,7 +78,7 @@ static void add_missing_schema(struct doctor *doctor, const struct class_row *ro
 
 static bool lacks_schema(const struct class_row *row)
 {
-	/* The descriptions of events themselves, and manifests that arrive as events. */
+	/* True for records that describe events, and for manifests that arrive as events. */
 	bool describes = row->kernel_class == ETW_KERNEL_META_DATA ||
 			 (!row->classic && row->number == ETW_MANIFEST_EVENT_ID);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool doctor: what is wrong with a recording, or missing in it, and how a better one is made.
+ * etwtool doctor: shows what is wrong with a recording or missing in it, and how to make a better
+ * one.
  *
- * For a recording, one replay with all shipped collectors (or those of --config.file) collects
- * facts, and doctor_checks.c makes findings of them. The report has the findings, then a line for
- * each collector, then how to record what the requested collectors need: those that are on in the
- * configuration, by default those that are on as shipped, as --[no-]collector.NAME changes it.
- * For a configuration (a file whose name ends in .yaml or .yml) there is no recording to look at:
- * only that last part is shown, with the providers of its sessions as well.
+ * For a recording, one replay with all built-in collectors (or those of --config.file) gathers
+ * facts, and doctor_checks.c turns them into findings. The report has the findings, then a line for
+ * each collector, then how to record what the requested collectors need. Requested are the
+ * collectors that are on in the configuration, by default the built-in one, as changed by
+ * --[no-]collector.NAME. For a configuration (a file whose name ends in .yaml or .yml) there is no
+ * recording: only that last part is shown, with the providers of its sessions as well.
  *
- * The exit status is 0 with findings too, because they are the result. --strict makes it 1 when
+ * The exit status is 0 even with findings, because they are the result. --strict makes it 1 if
  * there is a warning, for CI.
  */
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static void on_record(void *context, struct recording *recording, const struct e
 	doctor_look(context, recording, record, class);
 }
 
-/* What only the header says. */
+/* Reads the facts that only the header has. */
 static bool read_header(struct doctor *doctor, const struct request *request, struct etw_error *err)
 {
 	struct etw_file *file =
@@ -99,7 +100,7 @@ static bool add_requested(struct record_needs *needs, const struct doctor *docto
 	return true;
 }
 
-/* The exit status of a report with these findings. */
+/* Returns the exit status of a report with these findings. */
 static int status_of(const struct request *request, const struct findings *findings)
 {
 	for (size_t i = 0; i < findings->count && request->strict; i++) {
@@ -258,7 +259,7 @@ static bool is_configuration(const char *path)
 	       text_ends_nocase(path, strlen(path), ".yml", 4);
 }
 
-/* Whether a file that cannot be read as a recording was perhaps given as a configuration. */
+/* Returns whether a file that is not a readable recording may be a configuration. */
 static bool may_be_configuration(const char *path, const struct etw_error *err)
 {
 	return err->code == ETW_ERROR_FORMAT && !is_configuration(path) &&

@@ -2,8 +2,8 @@
 /*
  * The formats of etwtool dump.
  *
- * jsonl is for programs: every record as it stands in the file, in file order. csv and text are for
- * people: records in time order, with the process that each belongs to, names as rules take them.
+ * jsonl is for programs: it has every record as stored, in file order. csv and text are for people:
+ * they have records in time order, with their processes and with the names that rules use.
  */
 #ifndef ETWTOOL_DUMP_DUMP_H
 #define ETWTOOL_DUMP_DUMP_H
@@ -20,74 +20,81 @@
 struct dump_request {
 	struct tool_arguments arguments;
 	struct event_filter filter;
-	uint64_t per_class; /* events of each class; 0: all */
-	bool stacks;        /* also those that are records of their own */
+	uint64_t per_class; /* limit of events of each class; 0: none */
+	bool stacks;        /* include stacks that are records of their own */
 	enum { DUMP_JSONL, DUMP_CSV, DUMP_TEXT } format;
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
 };
 
-/* Write the events, or complain; return exit statuses. */
+/* Write the events, or complain. They return exit statuses. */
 int dump_jsonl(struct dump_request *request);
 int dump_csv(struct dump_request *request);
 
-/* Adds a record as a line of jsonl. origins: those of the whole recording; stacks: NULL, they are
- * not shown. */
+/*
+ * Adds a record as a line of jsonl. origins holds the schemas of the whole recording. stacks may be
+ * NULL: the line then has no stacks.
+ */
 void dump_add_line(struct etw_text *out, const struct etw_record *record,
 		   const struct etw_schema_origins *origins,
 		   struct etw_tracelogging_cache *tracelogging, struct dump_stacks *stacks);
 
 /* ---- shared ---- */
 
-/* Counts the events shown of each class. Zero-initialise it. */
+/* Counts the events shown of each event class. Zero-initialise it. */
 struct dump_limit {
 	uint64_t per_class; /* 0: no limit */
 	struct map shown;   /* hash of a class -> events shown of it */
 };
 
-/* Whether the record is one of the first of its class. */
+/* Counts the record and returns whether it is within the limit of its event class. */
 bool dump_limit_allows(struct dump_limit *limit, const struct etw_record *record);
 
-/* Writes and empties the output once it is large enough; false when it cannot be written. */
+/* Writes and empties the output once it is large enough. Returns false if it cannot be written. */
 bool dump_flush(struct etw_text *out);
 
-/* A run of the pipeline, which shows the records that the filter keeps, in time order. */
+/* A run of the pipeline that shows the records which the filter keeps, in time order. */
 struct dump_pass {
 	struct dump_request *request;
 	void *context;
-	/* Shows a record, perhaps by adding to out. False ends the run. */
+	/* Shows a record, for example by adding to out. Returning false ends the run. */
 	bool (*show)(struct dump_pass *pass, const struct etw_record *record,
 		     const struct etw_event_class *class);
-	/* An event class is new, or its struct serves another one from now on; may be NULL. */
+	/*
+	 * Called when an event class is new, or when its struct is reused for another class; may be
+	 * NULL.
+	 */
 	void (*on_class)(void *context, const struct etw_event_class *class);
 	struct dump_limit limit;
 
-	/* Set by the run. */
-	struct recording *recording; /* owned; opened by the first run */
-	struct dump_stacks *stacks;  /* owned; NULL until they are needed */
-	const char *process;         /* of the record that is shown */
+	/* The run sets these. */
+	struct recording *recording; /* owned; the first run opens it */
+	struct dump_stacks *stacks;  /* owned; NULL until stacks are needed */
+	const char *process;         /* process of the record that is shown */
 	uint32_t process_id;
-	struct map
-		derived; /* struct etw_event_class * -> its derived fields, as a set of numbers */
-	struct etw_text value; /* owned; of one of them */
-	struct etw_text out;   /* owned; what has not been written yet */
+	struct map derived; /* struct etw_event_class * -> set of numbers of its derived fields */
+	struct etw_text value; /* working memory for a derived value; owned */
+	struct etw_text out;   /* output that is not written yet; owned */
 	bool stopped;          /* show() returned false, or the output cannot be written */
 };
 
 /*
- * Runs it, perhaps again. False, after a complaint, when it was stopped, the recording cannot be
- * read or a name in the filter does not occur in it.
+ * Runs the pass; it may be called again. Complains and returns false if the pass was stopped, if
+ * the recording cannot be read, or if a name in the filter does not occur in it.
  */
 bool dump_pass_run(struct dump_pass *pass);
 
-/* In show(): the number of addresses in the stacks of an event, for dump_stacks_add(). False, after
- * a complaint, when they cannot be read. */
+/*
+ * Call it in show(): sets *count to the number of addresses in the stacks of the event, for
+ * dump_stacks_add(). Complains and returns false if the stacks cannot be read.
+ */
 bool dump_pass_stack(struct dump_pass *pass, const struct etw_record *record, size_t *count);
 
 void dump_pass_done(struct dump_pass *pass);
 
 /*
- * In show(): the derived fields that apply to a class, or that a condition is about, and that the
- * columns for every event do not show already. Start with *number 0; NULL after the last.
+ * Call it in show(): returns the next derived field that applies to the class or that a condition
+ * names, without those that every event shows as a column. Start with *number 0. Returns NULL after
+ * the last.
  */
 const struct derived_field *
 dump_derived_next(struct dump_pass *pass, const struct etw_event_class *class, unsigned *number);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool dump --format csv: one row per event, as in RFC 4180, except that lines end in LF.
+ * etwtool dump --format csv: writes one row per event, as in RFC 4180, except that lines end in LF.
  *
- * All rows of a table have the same columns, but which fields there are is known only after all
- * events were seen. So the recording is read twice. The first pass gives each field name a column,
- * in the order in which they are met; events of different classes share the column of a name. A
- * derived field gets one when an event has a value of it; in an event whose layout has a field of
- * that name the column shows that field, as a rule would read it. The second pass writes the rows,
- * and an event without a field leaves its column empty. For each event class the field of every
- * column is resolved once and kept, because there may be thousands of columns. The number of
- * columns is limited: a table with more of them would be of no use.
+ * All rows of a table have the same columns, but the fields are known only after all events were
+ * seen. So the recording is read twice. The first pass gives each field name a column, in the order
+ * in which names appear; events of different classes share the column of a name. A derived field
+ * gets a column if an event has a value of it; if an event's layout has a field of that name, the
+ * column shows that field, as a rule would read it. The second pass writes the rows, and an event
+ * without a field leaves its column empty. For each event class the field of every column is
+ * resolved once and kept, because there may be thousands of columns. The number of columns is
+ * limited: a table with more would be useless.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,23 +23,23 @@
 enum {
 	COLUMNS_MOST = 4096,
 	DERIVED_COLUMN =
-		ETW_SCHEMA_FIELDS_MOST, /* a derived field in a column: this + number + 1 */
-	STACK_COLUMN = UINT16_MAX,      /* the stack in a column */
+		ETW_SCHEMA_FIELDS_MOST, /* in a column: derived fields are this + number + 1 */
+	STACK_COLUMN = UINT16_MAX,      /* in a column: stands for the stack */
 };
 
 struct csv {
-	struct etw_text *out;  /* the pass's */
-	struct etw_text names; /* of the fields' columns, each with its NUL */
+	struct etw_text *out;  /* owned by the pass */
+	struct etw_text names; /* names of the field columns, each with its NUL */
 	struct map by_name;    /* hash of a name -> column + 1 */
 	size_t column_count;
 	/*
-	 * Of struct etw_event_class *. First pass: -> 0, its columns are known. Second pass: -> an
-	 * array of the field in each column + 1, 0 for none, above DERIVED_COLUMN of a derived
-	 * field; owned.
+	 * Key: struct etw_event_class *. In the first pass the value is 0: its columns are known.
+	 * In the second pass it is an owned array with an entry for each column: field index + 1, 0
+	 * for no field, above DERIVED_COLUMN for a derived field.
 	 */
 	struct map classes;
-	uint64_t derived; /* first pass: those with a column, as a set of their numbers */
-	bool has_stacks;  /* first pass: they have a column */
+	uint64_t derived;            /* first pass: set of the derived fields that have a column */
+	bool has_stacks;             /* first pass: stacks have a column */
 	struct etw_text cell, shown; /* owned */
 };
 
@@ -51,7 +51,7 @@ static bool fail(const char *sentence)
 
 /* ---- columns ---- */
 
-/* The place of a name's column in by_name, made when new; NULL without memory. */
+/* Finds or adds the column of a name and returns its entry in by_name; NULL without memory. */
 static uint64_t *column_of(struct csv *csv, const struct etw_text *name)
 {
 	if (name->failed || !name->data) {
@@ -134,9 +134,9 @@ static void forget(void *context, const struct etw_event_class *class)
 /* ---- rows ---- */
 
 /*
- * Adds text from outside as a cell, on one line and without characters that steer a terminal.
- * Spreadsheets run a cell that begins with one of these signs ("CSV Injection", OWASP), so such
- * text gets an apostrophe in front, which they take for the mark of text.
+ * Adds text from outside as a cell, on one line and with characters that control a terminal
+ * escaped. Spreadsheets evaluate a cell that begins with one of these signs ("CSV Injection",
+ * OWASP). An apostrophe is put before such text, because spreadsheets then treat the cell as text.
  */
 static void add_text_cell(struct csv *csv, const char *text, size_t size)
 {
@@ -163,7 +163,7 @@ static void add_id(struct csv *csv, uint32_t id)
 	text_add_char(csv->out, ',');
 }
 
-/* What csv->cell holds; numbers and forms of ours stay as they are. */
+/* Adds what csv->cell contains. Numbers and texts that this program makes are not escaped. */
 static void add_cell(struct csv *csv, bool from_outside)
 {
 	const char *text = csv->cell.data ? csv->cell.data : "";
@@ -191,7 +191,10 @@ static void add_value(struct csv *csv, struct etw_event_fields *fields, unsigned
 	add_cell(csv, etw_field_is_text(field) || field->type == ETW_FIELD_STRUCT || field->map);
 }
 
-/* The field in each column, made when the event class is first shown; NULL without memory. */
+/*
+ * Returns the field in each column, resolved when the event class is first shown; NULL without
+ * memory.
+ */
 static const uint16_t *fields_of(struct dump_pass *pass, const struct etw_event_class *class)
 {
 	struct csv *csv = pass->context;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool dump --format jsonl: one JSON object a line, in file order.
+ * etwtool dump --format jsonl: writes one JSON object per line, in file order.
  *
- * The recording is read twice, because what it says about its providers often comes last. A filter
- * needs one more pass in time order before these, because only that shows to which process an event
- * belongs; the pass leaves one bit for each record, and nothing else here grows with the recording.
+ * The recording is read twice, because it often describes its providers only at the end. A filter
+ * needs another pass before these, in time order, because only that finds the process of an event.
+ * That pass notes one bit for each record, and nothing else here grows with the recording.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -55,8 +55,7 @@ void dump_add_line(struct etw_text *out, const struct etw_record *record,
 	const struct etw_schema *naming = etw_event_schema_naming(origins, record, schema);
 	struct stack_of of = { record, stacks };
 
-	/* Programs compare lines letter by letter, so stacks are in them only where they are asked
-	 * for. */
+	/* Programs compare lines literally, so lines have stacks only if these are requested. */
 	etw_event_json_add(out, record, etw_event_provider_name(origins, record->provider),
 			   naming ? naming->event : NULL, schema, stacks ? add_stack : NULL, &of);
 	text_add_char(out, '\n');
@@ -66,7 +65,7 @@ void dump_add_line(struct etw_text *out, const struct etw_record *record,
 
 struct marks {
 	struct chosen chosen;
-	bool hidden; /* a manifest that is not used for lines describes one of them */
+	bool hidden; /* built-in manifests, which lines do not use, describe one of the events */
 };
 
 static bool mark(struct dump_pass *pass, const struct etw_record *record,
@@ -95,14 +94,14 @@ struct dump {
 	struct etw_trace_schemas *schemas;
 	struct etw_schema_origins origins;
 	struct etw_tracelogging_cache *tracelogging;
-	struct dump_stacks *stacks; /* NULL: they are not shown */
+	struct dump_stacks *stacks; /* NULL: lines have no stacks */
 	struct etw_problems problems;
 	const struct chosen *chosen; /* NULL: all */
 	struct dump_limit limit;
 	struct progress progress;
 	struct etw_text out;
 	bool failed;
-	atomic_bool stopping; /* what a visitor looks at; one thread only */
+	atomic_bool stopping; /* type that a visitor needs; one thread uses it */
 };
 
 static void look(void *context, const struct etw_record *record)
@@ -119,7 +118,7 @@ static bool add_line(struct dump *dump, const struct etw_record *record)
 {
 	if (etw_tracelogging_cache_full(dump->tracelogging)) {
 		etw_tracelogging_cache_clear(
-			dump->tracelogging); /* no line needs another's schema */
+			dump->tracelogging); /* no line needs the schema of another */
 	}
 	dump_add_line(&dump->out, record, &dump->origins, dump->tracelogging, dump->stacks);
 	return dump_flush(&dump->out);
@@ -148,7 +147,7 @@ static void show_progress(void *context, uint64_t offset, const struct etw_buffe
 	progress_show(&dump->progress, offset, size_bytes, 0, size_bytes);
 }
 
-/* Shows every record to visit, in file order. */
+/* Calls visit for every record, in file order. */
 static bool pass(struct dump *dump, void (*visit)(void *context, const struct etw_record *record),
 		 struct etw_problems *problems, struct etw_error *err)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An event is shown when its stack is known: that follows it, and what defines the key of a stack
- * may follow at the end of the recording. Therefore a pass in file order comes before, which notes
- * each stack with the thread and time of its event, and each definition. The same stacks occur many
- * times, so their addresses are kept once.
+ * Joins events with their call stacks. A stack record follows its event, and the definition of a
+ * stack's key may come at the end of the recording. But an event is shown together with its stack.
+ * Therefore a pass in file order comes first; it notes each stack with the thread and time of its
+ * event, and each definition. The same stacks occur many times, so each sequence of addresses is
+ * stored once.
  *
- * A stack has up to two parts, of the kernel and of the program; both are found, in order of their
- * own times. An event that names no thread, such as a DPC, has the stack of its time that its
- * processor wrote.
+ * A stack has up to two parts, of the kernel and of the program; both are found, and ordered by
+ * their own times. For an event that names no thread, such as a DPC, the stack with the same time
+ * and processor is taken.
  */
 #include "etwtool/dump/dump_stacks.h"
 
@@ -26,21 +27,21 @@
 #include "etwtool/tool.h"
 
 enum {
-	JOINED_MOST = 1 << 22, /* 40 bytes each */
+	JOINED_MOST = 1 << 22, /* a bound of entries; each has 40 bytes */
 	DEFINITIONS_MOST = 1 << 20,
 	ADDRESSES_MOST = 1 << 23,
-	/* Of an event. Windows writes 192 addresses of a part at most. */
+	/* Bounds of one event. Windows writes at most 192 addresses in a part. */
 	PARTS_MOST = 8,
 	PART_MOST = 256,
-	SAME_TIME_MOST = 256, /* stacks, on all processors */
-	MATCH_ID = 8,         /* bytes before the addresses of an extended item */
+	SAME_TIME_MOST = 256, /* stacks of one time, on all processors */
+	MATCH_ID = 8,         /* bytes before the addresses in an extended item */
 };
 
 /* A stack, or a reference to one, that belongs to an event. */
 struct joined {
-	int64_t event_time; /* raw, as is the next one */
+	int64_t event_time; /* raw times: of the event, and of the stack record */
 	int64_t time;
-	uint64_t what; /* the place of its addresses, or the key */
+	uint64_t what; /* index in `addresses`, or the key of a reference */
 	uint32_t thread_id;
 	uint32_t process_id;
 	uint16_t processor;
@@ -50,25 +51,25 @@ struct joined {
 struct definition {
 	uint64_t key;
 	int64_t time;
-	size_t addresses; /* their place */
+	size_t addresses; /* index in `addresses` of the struct */
 };
 
 struct frame {
 	uint64_t address;
-	const char *image; /* borrowed; NULL: not known */
+	const char *image; /* borrowed; NULL: unknown */
 	uint64_t offset;
 };
 
 struct dump_stacks {
 	bool join;
-	struct images *images; /* owned, as is what follows */
+	struct images *images; /* owned, as are the members below */
 	struct joined *joined;
 	size_t joined_count, joined_capacity;
 	struct definition *definitions;
 	size_t definition_count, definition_capacity;
-	uint64_t *addresses; /* a number, and so many addresses; and so on */
+	uint64_t *addresses; /* sequences: a count, then that many addresses */
 	size_t address_count, address_capacity;
-	struct map places; /* hash of addresses -> their place */
+	struct map places; /* hash of addresses -> their index in `addresses` */
 	uint64_t refused;  /* stacks and definitions beyond the bounds */
 	bool no_memory;
 	struct frame *frames;
@@ -112,7 +113,7 @@ static uint64_t load_address(const uint8_t *at, uint8_t pointer_size)
 
 /* ---- the pass before ---- */
 
-/* array_grow(), which notes that there is no memory. */
+/* Does what array_grow() does, and notes it if there is no memory. */
 static void *grow(struct dump_stacks *stacks, void *items, size_t *capacity, size_t count,
 		  size_t item_size)
 {
@@ -136,7 +137,7 @@ static bool add_address(struct dump_stacks *stacks, uint64_t address)
 	return true;
 }
 
-/* Whether the addresses at a place are those of the record. */
+/* Returns whether the addresses at an index are those of the record. */
 static bool has_addresses(const struct dump_stacks *stacks, size_t place,
 			  const struct etw_stack_walk *walk, uint8_t pointer_size)
 {
@@ -154,7 +155,7 @@ static bool has_addresses(const struct dump_stacks *stacks, size_t place,
 	return i == walk->address_count;
 }
 
-/* Keeps the addresses of a record, or finds them. */
+/* Finds or stores the addresses of a record, and sets *place to their index. */
 static bool place_of(struct dump_stacks *stacks, const struct etw_stack_walk *walk,
 		     uint8_t pointer_size, size_t *place)
 {
@@ -303,7 +304,8 @@ bool dump_stacks_read(struct dump_stacks *stacks, const char *path, uint8_t poin
 		      struct etw_error *err)
 {
 	const struct etw_visitor visitor = { .record_context = stacks, .on_record = look };
-	struct etw_damage damage = { 0 }; /* the pass that shows the events reports it */
+	/* unused: the pass that shows the events reports damage */
+	struct etw_damage damage = { 0 };
 	struct etw_file *file = etw_file_open(path, pointer_size, err);
 	bool good = file && etw_file_visit(file, &damage, &visitor, err);
 
@@ -355,7 +357,10 @@ static void add_items(struct dump_stacks *stacks, const struct etw_record *recor
 	}
 }
 
-/* The place of the addresses that a reference means; false: they are not known. */
+/*
+ * Sets *place to the index of the addresses that a reference means. Returns false if there is no
+ * definition.
+ */
 static bool find_definition(const struct dump_stacks *stacks, const struct joined *joined,
 			    size_t *place)
 {
@@ -391,7 +396,9 @@ static void add_part(struct dump_stacks *stacks, const struct etw_record *record
 	}
 }
 
-/* The first stack of a thread at a time, or behind it. */
+/*
+ * Returns the index of the first stack with this time and thread, or of the one that follows them.
+ */
 static size_t find_joined(const struct dump_stacks *stacks, int64_t time, uint32_t thread_id)
 {
 	const struct joined sought = { .event_time = time,
@@ -411,7 +418,7 @@ static size_t find_joined(const struct dump_stacks *stacks, int64_t time, uint32
 	return low;
 }
 
-/* The thread of the stack that a processor wrote of an event at a time. */
+/* Returns the thread of a stack with the time and processor of the event. */
 static uint32_t thread_at(const struct dump_stacks *stacks, const struct etw_record *record)
 {
 	size_t at = find_joined(stacks, record->raw_time, 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Each load, unload and rundown of an image is noted. At the end the notes are sorted by process,
- * base and time, and become images with the time from which to which they were there: that of a
- * load until that of the next unload at the same base; without a load, from the beginning; without
- * an unload, to the end. A look-up finds the last image whose base is not above the address and
- * examines a few before it, because images of other times can overlap.
+ * base and time, and become images, each with a period. It lasts from a load to the next unload at
+ * the same base. Without a load it starts at the beginning of the recording; without an unload it
+ * lasts to the end. A look-up finds the last image whose base is not above the address, and
+ * examines a few before it, because images of different periods can overlap.
  */
 #include "etwtool/dump/images.h"
 
@@ -21,9 +21,9 @@
 #include "base/text.h"
 
 enum {
-	NOTES_MOST = 1 << 20, /* a machine has some hundred processes with some hundred images */
+	NOTES_MOST = 1 << 20, /* some hundred processes with some hundred images each */
 	NAMES_BYTES = 16 << 20,
-	BACK = 64, /* images before an address to examine */
+	BACK = 64, /* images before an address that are examined */
 };
 
 /* Ids of Microsoft-Windows-Kernel-Process. */
@@ -31,23 +31,23 @@ enum { PROCESS_EVENT_IMAGE_LOAD = 5, PROCESS_EVENT_IMAGE_UNLOAD = 6 };
 
 enum change { IMAGE_LOADED, IMAGE_UNLOADED, IMAGE_THERE /* rundown */ };
 
-/* A note at first, then an image. */
+/* First a note, and after images_finish() an image. */
 struct image {
 	uint64_t base;
 	uint64_t size;
-	int64_t from; /* raw times; of a note its own, in both */
+	int64_t from; /* raw times; in a note both are its own time */
 	int64_t to;
 	uint32_t process_id;
 	uint32_t name; /* id in names */
 	uint32_t order;
-	enum change change; /* of a note */
+	enum change change; /* used in notes */
 };
 
 struct images {
 	struct image *images; /* owned */
 	size_t count, capacity;
 	struct intern *names; /* owned */
-	struct etw_text path; /* owned; of the record that is looked at */
+	struct etw_text path; /* path of the present record; owned */
 	bool no_memory;
 };
 
@@ -96,7 +96,7 @@ static void note(struct images *images, const struct etw_record *record, struct 
 
 	images->no_memory |= images->path.failed;
 	image.name = base_name(images);
-	/* The budget is not the reason: there is no memory. */
+	/* If the names are far from their budget, the cause is missing memory. */
 	images->no_memory |= image.name == INTERN_FULL &&
 			     intern_spent(images->names) < NAMES_BYTES / 2;
 	image.order = (uint32_t)images->count;
@@ -127,7 +127,7 @@ static bool read_number(const struct etw_schema *schema, const char *name,
 	return true;
 }
 
-/* The oldest layout has no process; images of it are of no use here. */
+/* The oldest layout has no process, so its images are skipped. */
 static void look_at_kernel(struct images *images, const struct etw_record *record,
 			   enum change change)
 {
@@ -152,8 +152,10 @@ static void look_at_kernel(struct images *images, const struct etw_record *recor
 	note(images, record, image);
 }
 
-/* config/manifests/Microsoft-Windows-Kernel-Process.man: ImageBase, ImageSize, ProcessID,
- * ImageCheckSum, TimeDateStamp, DefaultBase, ImageName. */
+/*
+ * The fields are those of config/manifests/Microsoft-Windows-Kernel-Process.man: ImageBase,
+ * ImageSize, ProcessID, ImageCheckSum, TimeDateStamp, DefaultBase, ImageName.
+ */
 static void look_at_provider(struct images *images, const struct etw_record *record)
 {
 	static const struct etw_field name = { .name = "", .type = ETW_FIELD_WSTRING };
@@ -227,7 +229,9 @@ static int compare_notes(const void *a, const void *b)
 	return 0;
 }
 
-/* Applies a note to the image before it at the same base; returns whether it is another image. */
+/*
+ * Applies a note to the previous image at the same base. Returns whether the note is another image.
+ */
 static bool follows(struct image *before, struct image *note)
 {
 	bool open = before->to == INT64_MAX;
@@ -240,7 +244,9 @@ static bool follows(struct image *before, struct image *note)
 	if (open) {
 		before->to = note->from;
 	}
-	/* What was unloaded and is in no other note before was loaded some time in between. */
+	/*
+	 * An image that was unloaded, without an earlier note, was loaded after the previous image.
+	 */
 	note->to = note->change == IMAGE_UNLOADED ? note->from : INT64_MAX;
 	note->from = note->change == IMAGE_LOADED ? note->from : before->to;
 	return true;
@@ -271,8 +277,10 @@ bool images_finish(struct images *images)
 
 /* ---- look-ups ---- */
 
-/* The number of images of lower processes, and of this one with lower bases, or with this base and
- * no later time. */
+/*
+ * Returns the number of images of lower process ids, and of this process with a lower base, or with
+ * this base and no later time.
+ */
 static size_t images_up_to(const struct images *images, uint32_t process_id, uint64_t address,
 			   int64_t time)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool dump: the events of a recording, in one of three formats.
+ * etwtool dump: writes the events of a recording in one of three formats.
  *
- * jsonl (dump_jsonl.c) is for programs and shows records in the order of the file. csv (dump_csv.c)
- * and text are for people: they show records in time order with the process that each belongs to,
- * which takes a run of the whole pipeline. dump_pass_run() is that run: it applies the filter of
- * the command line and the limit of --per-kind, and calls the format for each record that is left.
- * The csv format runs it twice, because its first line needs to know all columns; jsonl runs it
- * first when there is a filter, to learn which records to show.
+ * jsonl (dump_jsonl.c) is for programs and shows records in file order. csv (dump_csv.c) and text
+ * are for people: they show records in time order, each with its process, which takes a run of the
+ * whole pipeline. dump_pass_run() is that run: it applies the filter of the command line and the
+ * limit of --per-kind, and calls the format for each record that is left. The csv format runs it
+ * twice, because the first line of its output needs all columns; jsonl runs it first if there is a
+ * filter, to learn which records to show.
  *
- * The filter learns during the run which names the recording has. A requested name that was
- * not met is therefore reported at the end, with the nearest name that was.
+ * The filter learns during the run which names the recording has. A requested name that did not
+ * occur is therefore reported at the end, with the nearest name that did.
  *
  * Names and texts come from the recording, so the text format escapes what a terminal would obey.
  */
@@ -31,7 +31,7 @@
 
 enum {
 	OUTPUT_SIZE = 1 << 16,
-	CLASSES_MOST = 1 << 20, /* events of further classes are all shown */
+	CLASSES_MOST = 1 << 20, /* events of further classes have no limit */
 };
 
 bool dump_limit_allows(struct dump_limit *limit, const struct etw_record *record)
@@ -98,7 +98,7 @@ static void on_record(void *context, struct recording *recording, const struct e
 	}
 }
 
-/* Whether a condition of the command line is about the field. */
+/* Returns whether a condition of the command line uses the field. */
 static bool is_in_condition(const struct event_filter *filter, const struct derived_field *row)
 {
 	const char *name;
@@ -111,7 +111,10 @@ static bool is_in_condition(const struct event_filter *filter, const struct deri
 	return false;
 }
 
-/* The derived fields of a class as a set of their numbers, found when it is first shown. */
+/*
+ * Returns the set of numbers of a class's derived fields, which is computed when the class is first
+ * shown.
+ */
 static uint64_t derived_of(struct dump_pass *pass, const struct etw_event_class *class)
 {
 	uint64_t *known = map_put(&pass->derived, (uintptr_t) class, NULL);
@@ -286,7 +289,7 @@ static void add_stack(struct dump_pass *pass, size_t count)
 	text_add_char(&pass->out, ']');
 }
 
-/* The derived fields and the stack, which are not in the payload. */
+/* Adds the derived fields and the stack, which are not in the payload. */
 static bool add_derived(struct dump_pass *pass, const struct etw_record *record,
 			const struct etw_event_class *class)
 {
@@ -416,7 +419,7 @@ static bool wants_colour(void)
 	return (!no || !no[0]) && os_has_colours(stdout);
 }
 
-/* Seconds count from the start in the header of the recording. */
+/* Seconds count from the start time in the header of the recording. */
 static bool find_start(struct dump_request *request)
 {
 	struct event_filter *filter = &request->filter;

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes names out of records.
+ * Removes names from records.
  *
- * What is a name is decided by the type of a field. Every text is one, because no list of fields
- * could be complete; so are SIDs, network addresses, and GUIDs, which often identify a machine or
- * a device. Binary data is cleared, and so are lists of small integers, which may be text without
- * the type of one. Other numbers stay, except in the few fields of number_rows, which are addresses
- * and identifiers in the type of a number. The rows of text_rows change nothing of that: they say
- * under which heading the report counts a text.
+ * The type of a field decides what counts as a name. Every text does, because no list of fields
+ * could be complete; so do SIDs, network addresses, and GUIDs, which often identify a machine or a
+ * device. Binary data is cleared, and so are lists of small integers, because they may be text
+ * without the type of one. Other numbers stay, except in the few fields of number_rows, which hold
+ * addresses and identifiers although their type is a number. text_rows does not change these rules:
+ * it chooses the heading under which the report counts a text.
  *
- * A record whose payload no schema explains is dropped, since it is not known which of its bytes
- * are names. The same holds for an event of a version that neither the table of kernel classes nor
- * a manifest has, unless the nearest layout explains it to the last byte: a field that was inserted
- * would move the texts behind it to where the layout has numbers. Bytes behind the last field are
- * cleared.
+ * A payload without a schema is dropped, because its bytes may be names. So is the payload of an
+ * event whose version neither the table of kernel classes nor a manifest has, unless the nearest
+ * layout explains it to the last byte: an inserted field would shift texts to where that layout has
+ * numbers. Bytes after the last field are cleared.
  *
- * Records that describe events (EventInfo, maps, manifests) stay, as the recording could not be
- * decoded without them. The manifests of an EventSource name the files that they were made from;
- * those are crossed out (etwtool/relog/cross_out.h).
+ * Records that describe events (EventInfo, maps, manifests) stay, because the recording could not
+ * be decoded without them. The manifests of an EventSource name the files that they were made from;
+ * those names are overwritten (etwtool/relog/cross_out.h).
  *
- * Extended items keep their size, so they are changed in place: the SID of an account, the GUID of
- * a container, all of an item whose meaning is not known, and what is between items. Activities
- * join events with each other and stay, except GUIDs that have the address of a network adapter in
- * them (RFC 4122 version 1).
+ * Extended items keep their size, so they are changed in place. Changed are the SID of an account,
+ * the GUID of a container, every byte of an item whose meaning is unknown, and bytes between items.
+ * Activities join events with each other and stay, except GUIDs that contain the address of a
+ * network adapter (RFC 4122 version 1).
  */
 #include "etwtool/relog/anonymise.h"
 
@@ -44,7 +43,7 @@
 
 /* ---- which fields are names ---- */
 
-/* The heading of a text by the name of its field, without regard to case; the first row wins. */
+/* The heading of a text by the name of its field, ignoring case; the first matching row wins. */
 static const struct {
 	const char *pattern;
 	enum anonymised heading;
@@ -81,21 +80,23 @@ static const struct {
 
 enum number_form { NUMBER_IP4, NUMBER_BYTES };
 
-/* Fields in the type of a number that name a machine or a device; addresses in memory have the same
- * names in events of other providers, which does no harm. */
+/*
+ * Fields with the type of a number that identify a machine or a device. Some fields of other
+ * providers have the same names and hold memory addresses; replacing those does no harm.
+ */
 static const struct {
 	const char *pattern;
-	uint32_t size; /* of the field, bytes */
+	uint32_t size; /* size of the field in bytes */
 	enum number_form form;
 } number_rows[] = {
-	/* SystemConfig_NIC; its SubnetMask names nothing. */
+	/* These are fields of SystemConfig_NIC. Its SubnetMask identifies nothing. */
 	{ "IpAddress", 4, NUMBER_IP4 },
 	{ "DhcpServer", 4, NUMBER_IP4 },
 	{ "Gateway", 4, NUMBER_IP4 },
 	{ "*WinsServer", 4, NUMBER_IP4 },
 	{ "DnsServer?", 4, NUMBER_IP4 },
 	{ "PhysicalAddr", 8, NUMBER_BYTES },
-	/* Others, where the type of the field does not say it. */
+	/* These are fields of other events whose type does not show that they are addresses. */
 	{ "*Ip4Addr*", 4, NUMBER_IP4 },
 	{ "*Ipv4Addr*", 4, NUMBER_IP4 },
 	{ "?addr", 4, NUMBER_IP4 },
@@ -143,7 +144,7 @@ static void count(struct anonymiser *anonymiser, enum anonymised heading)
 	anonymiser->counts.values[heading]++;
 }
 
-/* Cuts text to a number of units at a character. */
+/* Cuts text to at most `room` code units, between two characters. */
 static void cut_to_room(const struct etw_field *field, size_t room, struct etw_text *text)
 {
 	size_t at = 0, units = 0;
@@ -199,14 +200,18 @@ static enum etw_encode_answer replace_text(struct anonymiser *anonymiser,
 	if (changed) {
 		count(anonymiser, text_heading(field));
 	}
-	/* Written in any case: there may be other text behind the NUL of a fixed length. */
+	/*
+	 * The text is written even if it did not change, because a field of fixed length may have
+	 * other text after the NUL.
+	 */
 	return ETW_ENCODE_TEXT;
 }
 
 /*
- * "TIME_ZONE_INFORMATION structure", Microsoft Learn: its two names say where the machine is. It
- * has 172 bytes, in EventTrace/Header with 4 of padding; what is larger under its name is something
- * else, such as DYNAMIC_TIME_ZONE_INFORMATION.
+ * Clears the two names in a TIME_ZONE_INFORMATION ("TIME_ZONE_INFORMATION structure", Microsoft
+ * Learn), because they reveal the location of the machine. The structure has 172 bytes, and 4 of
+ * padding in EventTrace/Header. Other sizes are another structure, such as
+ * DYNAMIC_TIME_ZONE_INFORMATION, and are cleared as a whole.
  */
 static void clear_time_zone_names(uint8_t *bytes, size_t size)
 {
@@ -234,7 +239,7 @@ static void replace_binary(struct anonymiser *anonymiser, const struct etw_field
 				     pseudonyms_ip4(anonymiser->pseudonyms, ip)) {
 			count(anonymiser, ANONYMISED_ADDRESS);
 		}
-		/* Behind it may be what was in the memory of the sender. */
+		/* Bytes after the address may be remains of the sender's memory. */
 		if (size > (address.is_ip6 ? SOCKADDR_IN6_SIZE : SOCKADDR_IN_USED)) {
 			size_t used = address.is_ip6 ? SOCKADDR_IN6_SIZE : SOCKADDR_IN_USED;
 
@@ -256,7 +261,7 @@ static void replace_binary(struct anonymiser *anonymiser, const struct etw_field
 	count(anonymiser, ANONYMISED_BYTES);
 }
 
-/* Half an address is no address: nothing of it is left. */
+/* Clears an address that was cut off, because a part of it has no pseudonym. */
 static void clear_cut(struct anonymiser *anonymiser, enum anonymised heading, uint8_t *bytes,
 		      size_t size)
 {
@@ -288,13 +293,13 @@ static void replace_number(struct anonymiser *anonymiser, const struct etw_field
 	}
 }
 
-/* RFC 4122 version 1: the last six bytes are the address of a network adapter. */
+/* In RFC 4122 version 1 the last six bytes are the address of a network adapter. */
 static bool has_hardware_address(const uint8_t *guid)
 {
 	return guid[7] >> 4 == 1 && guid[8] >> 6 == 2;
 }
 
-/* The GUID that relates events. */
+/* Replaces a GUID that relates events, if it contains an adapter's address. */
 static void replace_activity(struct anonymiser *anonymiser, uint8_t *guid)
 {
 	if (has_hardware_address(guid) &&
@@ -318,7 +323,7 @@ static void replace_guid(struct anonymiser *anonymiser, const struct etw_field *
 	}
 }
 
-/* A list of integers that may be the bytes or the units of a text. */
+/* Returns whether the field is a list of integers that may be the bytes or code units of a text. */
 static bool may_be_text(const struct etw_field *field)
 {
 	return field->count_type != ETW_FIELD_SCALAR &&
@@ -326,7 +331,8 @@ static bool may_be_text(const struct etw_field *field)
 		field->type == ETW_FIELD_I16 || field->type == ETW_FIELD_U16);
 }
 
-/* In old versions of SystemConfig/NIC the address of the adapter has the type of a text of 8 units.
+/*
+ * In old versions of SystemConfig/NIC the adapter's address has the type of a text of 8 code units.
  */
 static bool is_hardware_address(const struct etw_field *field)
 {
@@ -334,7 +340,7 @@ static bool is_hardware_address(const struct etw_field *field)
 	       field->length == 8 && strcmp(field->name, "PhysicalAddr") == 0;
 }
 
-/* An etw_encode_visitor. */
+/* An etw_encode_visitor, called for each value of a payload. */
 static enum etw_encode_answer replace(void *context, const struct etw_field *field,
 				      const struct etw_field_slice *element,
 				      struct etw_text *new_value)
@@ -363,7 +369,7 @@ static enum etw_encode_answer replace(void *context, const struct etw_field *fie
 			memset(bytes, 0, element->size);
 		}
 		break;
-	case ETW_FIELD_WSTRING: /* a hardware address */
+	case ETW_FIELD_WSTRING: /* see is_hardware_address() */
 		if (pseudonyms_bytes(anonymiser->pseudonyms, bytes, element->size)) {
 			count(anonymiser, ANONYMISED_BYTES);
 		}
@@ -385,7 +391,8 @@ static enum etw_encode_answer replace(void *context, const struct etw_field *fie
 	case ETW_FIELD_SID:
 	case ETW_FIELD_KERNEL_SID:
 		if (element->cut) {
-			memset(bytes, 0xff, element->size); /* stays cut */
+			/* an SID that was cut off must not become a valid one */
+			memset(bytes, 0xff, element->size);
 			count(anonymiser, ANONYMISED_ACCOUNT);
 		} else if (pseudonyms_sid(anonymiser->pseudonyms, bytes, element->size)) {
 			count(anonymiser, ANONYMISED_ACCOUNT);
@@ -405,7 +412,7 @@ static enum etw_encode_answer replace(void *context, const struct etw_field *fie
 
 /* ---- records ---- */
 
-/* Whether the schema says what every byte of the payload is, as far as one can know. */
+/* Returns whether the schema describes every byte of the payload, as far as that can be known. */
 static bool is_explained(struct anonymiser *anonymiser, const struct etw_record *record,
 			 const struct etw_schema *schema, bool older)
 {
@@ -431,8 +438,10 @@ static bool is_explained(struct anonymiser *anonymiser, const struct etw_record 
 	return rest == 0 && whole == count;
 }
 
-/* Items of numbers, of addresses in memory, and those that describe events (docs/etl-format.md
- * section 9). */
+/*
+ * Items with numbers or memory addresses, and items that describe events (docs/etl-format.md
+ * section 9).
+ */
 static const uint32_t ITEMS_THAT_STAY =
 	1U << ETW_EXTENDED_RELATED_ACTIVITY | 1U << ETW_EXTENDED_SESSION_ID |
 	1U << ETW_EXTENDED_STACK32 | 1U << ETW_EXTENDED_STACK64 | 1U << ETW_EXTENDED_EVENT_KEY |
@@ -440,7 +449,9 @@ static const uint32_t ITEMS_THAT_STAY =
 	1U << ETW_EXTENDED_PROCESS_START_KEY | 1U << 4 | 1U << 7 | 1U << 8 | 1U << 9 | 1U << 14 |
 	1U << 15 | 1U << 17 | 1U << 18;
 
-/* What is no SID, and what is behind it, is cleared. */
+/*
+ * Replaces the SID, and clears bytes after it. An item without a valid SID is cleared as a whole.
+ */
 static void replace_account(struct anonymiser *anonymiser, uint8_t *copy, size_t size)
 {
 	size_t used = etw_sid_size(copy, size);
@@ -454,7 +465,7 @@ static void replace_account(struct anonymiser *anonymiser, uint8_t *copy, size_t
 	}
 }
 
-/* The text of a GUID, or hexadecimal. */
+/* Replaces a container's GUID, which is written as text or in hexadecimal. */
 static void replace_container(struct anonymiser *anonymiser, const struct etw_extended_item *item,
 			      uint8_t *copy)
 {
@@ -505,10 +516,10 @@ static bool describes_events(const struct etw_record *record)
 	return etw_event_info_read(record, &info) || etw_event_map_read(record, &map);
 }
 
-/* What becomes of a payload. */
+/* What anonymising does with a payload. */
 enum treatment {
 	PAYLOAD_STAYS,
-	PAYLOAD_DECODED, /* its values are replaced one by one */
+	PAYLOAD_DECODED, /* replace its values one by one */
 	PAYLOAD_DROPPED,
 };
 
@@ -530,7 +541,9 @@ static enum treatment treatment_of(struct anonymiser *anonymiser, const struct e
 	return PAYLOAD_DROPPED;
 }
 
-/* Of some header types only the size is known, so a record must keep its own. */
+/*
+ * Some header types have a fixed size, so a record of these gets zeros as payload; others get none.
+ */
 static void drop_payload(struct anonymiser *anonymiser, const struct etw_record *record)
 {
 	etw_payload_clear(&anonymiser->payload);
@@ -540,7 +553,7 @@ static void drop_payload(struct anonymiser *anonymiser, const struct etw_record 
 	anonymiser->counts.dropped++;
 }
 
-/* Makes the new payload. False without memory. */
+/* Makes the new payload. Returns false without memory. */
 static bool make_payload(struct anonymiser *anonymiser, const struct etw_record *record,
 			 const struct etw_schema *schema, bool older, struct etw_error *err)
 {
@@ -589,7 +602,7 @@ enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
 	}
 	new_size = etw_replace_payload(record, *bytes, *size, payload->bytes, payload->size,
 				       anonymiser->record);
-	if (new_size == 0) { /* it is too long now */
+	if (new_size == 0) { /* the new record would be too long */
 		drop_payload(anonymiser, record);
 		new_size = etw_replace_payload(record, *bytes, *size, payload->bytes, payload->size,
 					       anonymiser->record);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes names out of the records of a recording: of machines, users, programs, files, addresses and
- * accounts, command lines, and every other text. etwtool/relog/pseudonyms.h says what they become.
+ * Replaces names in the records of a recording: of machines, users, programs, files, addresses and
+ * accounts, command lines, and every other text. etwtool/relog/pseudonyms.h describes the
+ * replacements.
  *
- * Numbers, times and the layouts of events (their names, those of fields and of providers) stay, so
- * the recording decodes and counts as before. Bytes behind the last field of a layout are cleared,
- * and payloads that no layout explains are dropped; their records stay.
+ * Numbers, times and the layouts of events (their names, and those of fields and providers) stay,
+ * so the recording decodes and counts as before. Bytes after the last field of a layout are
+ * cleared. The payload of a record without a schema is dropped, but the record stays.
  */
 #ifndef ETWTOOL_RELOG_ANONYMISE_H
 #define ETWTOOL_RELOG_ANONYMISE_H
@@ -20,7 +21,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* What a replaced value was, by the type of its field and the name that the field has. */
+/* What a replaced value was, according to the type and the name of its field. */
 enum anonymised {
 	ANONYMISED_MACHINE,
 	ANONYMISED_USER,
@@ -30,24 +31,26 @@ enum anonymised {
 	ANONYMISED_ADDRESS,
 	ANONYMISED_ACCOUNT, /* SIDs */
 	ANONYMISED_TEXT,    /* any other text */
-	ANONYMISED_BYTES,   /* identifiers, and binary data, which is cleared */
+	ANONYMISED_BYTES,   /* identifiers; binary data, which is cleared */
 	ANONYMISED_COUNT,
 };
 
 struct anonymise_counts {
-	uint64_t values[ANONYMISED_COUNT]; /* replaced */
-	uint64_t records;                  /* in which something was replaced */
-	uint64_t dropped;                  /* payloads that no schema explains */
-	uint64_t kept;                     /* the same, kept as they are */
-	uint64_t damaged;                  /* records that were dropped as a whole */
+	uint64_t values[ANONYMISED_COUNT]; /* values that were replaced */
+	uint64_t records;                  /* records with a replaced value */
+	uint64_t dropped;                  /* payloads without a schema that were dropped */
+	uint64_t kept;                     /* payloads without a schema that were kept */
+	uint64_t damaged;                  /* damaged records, which were dropped */
 };
 
 struct anonymise_options {
-	/* Any bytes: the same pseudonyms each time. They must be hard to guess. NULL: random ones.
+	/*
+	 * The key; may be any bytes. The same key gives the same pseudonyms, so it must be hard to
+	 * guess. NULL: a random key.
 	 */
 	const void *key;
 	size_t key_size;
-	bool keep_undescribed; /* payloads that no schema explains stay as they are */
+	bool keep_undescribed; /* keep payloads without a schema as they are */
 };
 
 struct anonymiser; /* opaque; one thread */
@@ -56,19 +59,19 @@ struct anonymiser *anonymiser_new(const struct anonymise_options *options, struc
 void anonymiser_free(struct anonymiser *anonymiser);
 
 enum anonymise_answer {
-	ANONYMISE_SAME,     /* nothing to replace: the bytes are right as they are */
-	ANONYMISE_REPLACED, /* *bytes and *size are a whole record in its place */
-	ANONYMISE_DROPPED,  /* it is damaged: leave it out */
-	ANONYMISE_FAILED,   /* no memory; err says so */
+	ANONYMISE_SAME,     /* nothing to replace; the bytes stay valid */
+	ANONYMISE_REPLACED, /* *bytes and *size are the new record */
+	ANONYMISE_DROPPED,  /* the record is damaged: leave it out */
+	ANONYMISE_FAILED,   /* memory ran out; err is set */
 };
 
 /*
- * Decides about one record of a recording, in file order. The logfile header is one, too.
+ * Decides about one record of a recording. Call it in file order, for the logfile header as well.
  *
- * @schema:  NULL: unknown.
+ * @schema:  NULL if unknown.
  * @older:   the schema is that of an earlier version of the event.
- * @bytes:   the whole record, header included, of which *record was read; then the new one, the
- *           anonymiser's until the next call.
+ * @bytes:   in: the whole record that *record was read from, header included. Out: the new one,
+ *           which the anonymiser owns and which is valid until the next call.
  */
 enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
 				       const struct etw_record *record,
@@ -77,7 +80,7 @@ enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
 
 void anonymiser_counts(const struct anonymiser *anonymiser, struct anonymise_counts *counts);
 
-/* Adds the counts as sentences, one a line. */
+/* Adds the counts as sentences, one on each line. */
 void anonymise_report(const struct anonymise_counts *counts, struct etw_text *out);
 
 #endif

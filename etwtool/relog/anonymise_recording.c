@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two passes: layouts of events often stand at the end of a recording, and a payload whose layout
- * is not known yet would look like one that nothing describes. So the first pass collects the
- * layouts, and the second one copies the records.
+ * Anonymising takes two passes, because layouts of events often come at the end of a recording, and
+ * a payload whose layout is not known yet looks like one without a schema. The first pass collects
+ * the layouts, and the second copies the records.
  *
- * The copy replaces every record, also where it has no name. A buffer without a change would
- * otherwise be copied as it stands in the file, with what is between its records and behind the
- * last one; that may be remains of other records.
+ * The copy replaces every record, even one without a name. Otherwise a buffer without a change
+ * would be copied as stored, including the bytes between its records and after the last one, which
+ * may be remains of other records.
  */
 #include "etwtool/relog/anonymise_recording.h"
 
@@ -19,7 +19,7 @@ struct passes {
 	struct etw_tracelogging_cache *tracelogging;
 	struct etw_schema_origins origins;
 	struct anonymiser *anonymiser;
-	struct etw_error failure; /* of a record; the rest is left out */
+	struct etw_error failure; /* the error of a record, which ends the copy */
 };
 
 static void learn(void *context, const struct etw_record *record)

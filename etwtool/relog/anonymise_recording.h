@@ -17,25 +17,25 @@
 
 struct anonymise_request {
 	struct anonymise_options options;
-	/* Layouts besides those of the recording and of the kernel; borrowed. */
+	/* Layouts in addition to those of the recording and of the kernel; borrowed. */
 	const struct etw_configured_manifests *manifests;
 	const char *output;
 	struct etw_mirror_form form;
 	void *context;
-	/* After each buffer, in both passes over the input; may be NULL. */
+	/* Called after each buffer, in both passes over the input; may be NULL. */
 	void (*on_buffer)(void *context, uint64_t bytes_read);
 };
 
 struct anonymise_result {
 	struct anonymise_counts replaced;
 	struct etw_mirror_counts written;
-	struct etw_damage damage; /* of the input */
+	struct etw_damage damage; /* damage of the input */
 };
 
 /*
- * Every buffer of the result is built anew, from whole records. False when the input cannot be read
- * or the result cannot be written, which then does not exist; the error has the path of the result
- * if that is why.
+ * Writes the output. Every buffer is built anew, from whole records. Returns false if the input
+ * cannot be read or the output cannot be written; then there is no output file. The error contains
+ * the path of the output if writing failed.
  */
 bool anonymise_recording(struct etw_file *input, const struct anonymise_request *request,
 			 struct anonymise_result *result, struct etw_error *err);

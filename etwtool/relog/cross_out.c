@@ -6,16 +6,19 @@
 #include "base/guid.h"
 #include "base/text.h"
 
-/* Attributes of the instrumentation manifest whose values are paths or links of its maker. No other
- * place of an attribute has its first character. */
+/*
+ * Attributes of the instrumentation manifest whose values are paths or links of its author. The
+ * first character of each string occurs in it only once, so a failed match can restart at the
+ * current character.
+ */
 static const char *const crossed_out[] = { "FileName=\"", "helpLink=\"" };
 
 enum { CROSSED_OUT_COUNT = sizeof crossed_out / sizeof crossed_out[0] };
 
-/* How far the search for a value is, between two chunks of a manifest. */
+/* The state of the search for a value, between two chunks of a manifest. */
 struct crossing {
 	bool in_value;
-	uint8_t matched[CROSSED_OUT_COUNT]; /* characters of each attribute */
+	uint8_t matched[CROSSED_OUT_COUNT]; /* number of matched characters of each attribute */
 };
 
 static struct crossing crossing_load(uint64_t bits)
@@ -38,7 +41,7 @@ static uint64_t crossing_store(const struct crossing *crossing)
 	return bits;
 }
 
-/* Whether a value begins behind this character. */
+/* Takes the next character and returns whether a value begins after it. */
 static bool value_begins(struct crossing *crossing, char c)
 {
 	bool begins = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Crosses out the files and links that manifests name, in their place, so that every chunk keeps
- * its size. Chunks of several manifests may alternate, and a chunk may end anywhere.
+ * Overwrites, in place, the file names and links in manifests, so that every chunk keeps its size.
+ * Chunks of several manifests may alternate, and a chunk may end anywhere.
  */
 #ifndef ETWTOOL_RELOG_CROSS_OUT_H
 #define ETWTOOL_RELOG_CROSS_OUT_H
@@ -14,11 +14,11 @@
 
 /* Zero-initialise it. One thread. */
 struct cross_out {
-	struct map manifests; /* hash of provider and process -> how far the search is */
+	struct map manifests; /* hash of provider and process -> state of the search */
 };
 
 /*
- * Shows it a chunk, in file order. xml: a copy of what the chunk has, to be changed. Returns how
+ * Searches a chunk; call it in file order. xml is a writable copy of the chunk's text. Returns how
  * many values have ended in this chunk.
  */
 unsigned cross_out_files(struct cross_out *cross_out, const struct etw_record *record,

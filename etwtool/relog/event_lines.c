@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records from lines of JSON.
+ * Makes records from lines of JSON.
  *
- * The header of a record comes from the keys beside `fields`. One of them says which header it is;
- * where it is missing, a kernel class has the header of the kernel, and any other provider the one
- * of manifest events. A kernel record has no GUID but a group, which is found by the GUID.
+ * The header of a record comes from the keys beside `fields`. One of them states the header type.
+ * Without it, a kernel class gets the header of the kernel, and any other provider that of manifest
+ * events. A kernel record has a group in place of a GUID; the group is looked up by the GUID.
  *
- * The payload comes from `raw`, or is made of `fields` by a schema (lib/decode/encode.h). A kernel
- * class has its own schemas; a manifest event has that of the recording or the configured
- * manifests, by its ids. A TraceLogging event has its layout with it, of which a line has only the
- * values. The layouts that event_lines_learn() saw are tried first, all with the same provider and
- * event name: one that takes the values, and gives as many bytes as `len` says, is the right one.
- * Two programs can use one name with different types, so without `len` it is the first that takes
- * the values. If none does, a layout is made of the values.
+ * The payload comes from `raw`, or is encoded from `fields` with a schema (include/etw/mirror.h). A
+ * kernel class has its own schemas; a manifest event has the schema that the recording or the
+ * configured manifests give for its ids. A TraceLogging event contains its layout, but a line has
+ * only the values. So the layouts from event_lines_learn() with the same provider and event name
+ * are tried first: the right one accepts the values and gives as many bytes as `len` says. Two
+ * programs can use one name with different types, so without `len` the first layout that accepts
+ * the values is used. If none does, a layout is made from the values.
  *
- * Lines are written by hand and by programs, so each mistake names its key and what was expected,
- * and an unknown key is a mistake: it would be a misspelt one.
+ * Lines are written by hand and by programs, so each error names its key and what was expected. An
+ * unknown key is an error, because it is probably misspelt.
  */
 #include "etwtool/relog/event_lines.h"
 
@@ -37,12 +37,12 @@
 enum { EVENT_IS_CLASSIC = 0x0100 }; /* EVENT_HEADER_FLAG_CLASSIC_HEADER */
 enum { FILE_SIZE_MOST = 1 << 30 };
 
-/* The layout of a TraceLogging event, as the recording has it. */
+/* The layout of a TraceLogging event in the recording. */
 struct layout {
-	const struct etw_schema *schema; /* the cache's */
+	const struct etw_schema *schema; /* owned by the cache */
 	uint8_t *metadata;               /* owned */
 	uint16_t size;
-	size_t next; /* index + 1 of the next one with the same provider and name; 0: none */
+	size_t next; /* index + 1 of the next layout with the same provider and name; 0: none */
 };
 
 struct event_lines {
@@ -52,7 +52,7 @@ struct event_lines {
 	size_t layout_count, layout_capacity;
 	struct map by_name; /* hash of provider and event name -> index + 1 in layouts */
 
-	/* Of the present line. */
+	/* State of the present line. */
 	struct json_document document;
 	struct etw_guid provider;
 	struct etw_payload payload, metadata, traits;
@@ -171,7 +171,7 @@ static bool wrong(const char *key, const char *what, const struct etw_json_value
 			 json_type_name(value->type));
 }
 
-/* Those that a record is not made of are only looked at by people. */
+/* Checks the keys. Some of them do not affect the record; dumps have them for people. */
 static bool check_keys(const struct etw_json_value *root, struct etw_error *err)
 {
 	static const char *const keys[] = { "i",        "kind",          "ptr",        "ts",
@@ -195,7 +195,7 @@ static bool check_keys(const struct etw_json_value *root, struct etw_error *err)
 	return true;
 }
 
-/* A number from 0 to most, or 0 when the key is missing. */
+/* Reads a number from 0 to most; it is 0 if the key is missing. */
 static bool read_number(const struct etw_json_value *root, const char *key, uint64_t most,
 			uint64_t *number, struct etw_error *err)
 {
@@ -259,7 +259,7 @@ static bool read_numbers(const struct etw_json_value *root, struct etw_out_recor
 	return true;
 }
 
-/* ts is exact; filetime is what people know. */
+/* Reads ts, which is exact, or filetime, which people use. */
 static bool read_time(const struct event_lines *lines, const struct etw_json_value *root,
 		      struct etw_out_record *record, struct etw_error *err)
 {
@@ -324,7 +324,7 @@ static bool read_type(const struct event_lines *lines, const struct etw_json_val
 	return wrong("kind", "system, compact, perfinfo, event, full or instance", header, err);
 }
 
-/* Kernel records have a group in the place of a GUID. */
+/* Finds the group that kernel records have in place of a GUID. */
 static bool find_group(const struct event_lines *lines, struct etw_out_record *record,
 		       struct etw_error *err)
 {
@@ -362,8 +362,10 @@ static bool encode(struct event_lines *lines, const struct etw_schema *schema,
 	       error_prefix(err, "fields");
 }
 
-/* The first layout of a kernel event that takes the values, where only the size of the payload says
- * which layout it has, and the line has no size. */
+/*
+ * Returns the first layout of a kernel event that accepts the values. It is for events whose
+ * payload size alone decides the layout, when the line has no size.
+ */
 static const struct etw_schema *find_by_fields(struct event_lines *lines,
 					       const struct etw_record *like,
 					       const struct etw_json_value *fields)
@@ -379,14 +381,14 @@ static const struct etw_schema *find_by_fields(struct event_lines *lines,
 	return schema;
 }
 
-/* size: of the payload; 0: not known. */
+/* Returns the schema of the record; size is that of the payload, 0 if unknown. */
 static const struct etw_schema *find_schema(struct event_lines *lines,
 					    const struct etw_out_record *record, bool classic,
 					    const struct etw_json_value *fields, size_t size)
 {
 	struct etw_record like = {
 		.provider = &lines->provider,
-		.process_id = record->process_id, /* the manifests of processes can differ */
+		.process_id = record->process_id, /* processes may have different manifests */
 		.time = etw_clock_time(lines->options.clock, record->raw_time),
 		.payload = (const uint8_t *)"",
 		.id = record->id,
@@ -403,7 +405,7 @@ static const struct etw_schema *find_schema(struct event_lines *lines,
 	};
 
 	if (etw_kernel_form(&like) != 0) {
-		like.payload_size = (uint32_t)size; /* which etw_kernel_schema_of() alone reads */
+		like.payload_size = (uint32_t)size; /* only etw_kernel_schema_of() reads it */
 		return size == 0 ? find_by_fields(lines, &like, fields) :
 				   etw_kernel_schema_of(&like);
 	}
@@ -416,7 +418,10 @@ static void use_layout(struct event_lines *lines, const uint8_t *metadata, size_
 	etw_payload_bytes(&lines->metadata, metadata, size);
 }
 
-/* A known layout that takes the values; NULL: none. Prefers one that gives the size. */
+/*
+ * Returns a known layout that accepts the values, preferably one that gives the size; NULL if none
+ * does.
+ */
 static const struct layout *find_layout(struct event_lines *lines, const char *event,
 					const struct etw_json_value *fields, size_t size)
 {
@@ -504,7 +509,7 @@ static bool make_fields(struct event_lines *lines, const struct etw_json_value *
 			 "opcode); raw takes the bytes of its payload");
 }
 
-/* Lines about other events have a summary in the place of fields. */
+/* Returns whether `fields` is a summary: lines about records that describe events have one. */
 static bool is_summary(const struct etw_json_value *root)
 {
 	return is_decoded_by(root, "metadata") || is_decoded_by(root, "manifestdata");
@@ -532,7 +537,7 @@ static bool make_payload(struct event_lines *lines, const struct etw_json_value 
 
 /* ---- extended items ---- */
 
-/* Whether the dump has an item of this type, or has no list. */
+/* Returns whether the line lists an item of this type, or has no list of items. */
 static bool has_item(const struct etw_json_value *root, enum etw_extended_type type)
 {
 	const struct etw_json_value *list = json_member(root, "ext");
@@ -560,7 +565,7 @@ static void add_item(struct event_lines *lines, struct etw_out_record *record,
 								    .data = data->bytes };
 }
 
-/* The layout of a TraceLogging event, and the name of its provider. */
+/* Adds the items with the layout of a TraceLogging event and with the name of its provider. */
 static bool add_items(struct event_lines *lines, const struct etw_json_value *root,
 		      struct etw_out_record *record, struct etw_error *err)
 {

@@ -4,10 +4,13 @@
 #include <stdlib.h>
 
 enum {
-	/* The stack of a program follows when its thread returns from the kernel: of 9,359 stacks
-	 * the latest 0.4 s and some thousand events behind its own (seen in net.4.5.2.x64.etl). */
+	/*
+	 * The stack of a program follows when its thread returns from the kernel. Of 9,359 stacks
+	 * the latest came 0.4 s and some thousand events after its event (observed in
+	 * net.4.5.2.x64.etl).
+	 */
 	EVENTS_MOST = 1 << 16,
-	/* A session's cache of stacks has a few thousand (3 MiB in the profiles of WPR). */
+	/* The stack cache of a session has a few thousand keys (3 MiB in the profiles of WPR). */
 	KEYS_MOST = 1 << 20,
 };
 

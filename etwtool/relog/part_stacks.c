@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* A session's cache of stacks has a few thousand (3 MiB in the profiles of WPR). */
+/* The stack cache of a session has a few thousand keys (3 MiB in the profiles of WPR). */
 enum { KEYS_MOST = 1 << 20 };
 
 void part_stacks_refer(struct part_stacks *stacks, uint64_t key, int64_t raw_time)

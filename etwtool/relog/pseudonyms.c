@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pseudonyms: what names become in an anonymised recording.
+ * Computes pseudonyms, which replace names in an anonymised recording.
  *
- * A pseudonym is a keyed hash (SipHash), so it cannot be computed from a guessed name without the
- * key, and no table of names and pseudonyms is needed: memory does not grow with the recording.
- * Each type of name has a tag that is hashed with it, so that a word and a number never share one.
+ * A pseudonym is a keyed hash (SipHash), so without the key it cannot be computed from a guessed
+ * name. No table of names and pseudonyms is needed, so memory does not grow with the recording.
+ * Each type of name has a tag that is hashed with it, so that a word and a number never share a
+ * hash.
  *
  * Texts are read once from left to right. At the beginning of a word the forms that consist of
  * several words are tried first (GUIDs, addresses), because their words are short or are numbers,
- * which would stay as they are. Ten letters of a pseudonym hold 47 bits: among 100,000 names two
- * share one with a chance of one in 28,000.
+ * which would stay unchanged. Ten letters of a pseudonym hold 47 bits: among 100,000 names, the
+ * chance that two share a pseudonym is one in 28,000.
  *
- * Addresses are changed bit by bit, and each bit is flipped or not as the bits before it decide
- * (J. Xu, J. Fan, M. Ammar, S. Moon: "Prefix-preserving IP address anonymization", 2002). This is a
- * permutation, so different addresses stay different, and two of one network stay in one network.
- * An address must not become one that has a meaning: it is then changed again, which ends and keeps
- * the permutation, because the walk cannot return to an address before the first.
+ * Addresses are changed bit by bit; the bits before a bit decide whether it is flipped (J. Xu, J.
+ * Fan, M. Ammar, S. Moon: "Prefix-preserving IP address anonymization", 2002). This is a
+ * permutation, so different addresses stay different, and two addresses in one network stay in one
+ * network. If the result has a special meaning, the permutation is applied again, until it has
+ * none. That loop ends, because the cycle leads back to the original address, and the whole stays a
+ * permutation.
  *
- * Case: Windows compares names by a table of upper-case letters. lower() does the same for ASCII,
+ * Windows compares names by a table of upper-case letters. lower() has the same effect for ASCII,
  * Latin, Greek and Cyrillic letters.
  */
 #include "etwtool/relog/pseudonyms.h"
@@ -39,21 +41,22 @@
 enum {
 	WORD_LETTERS = 10,
 	DIGITS_KEPT = 2,
-	SUFFIX_MOST = 3,    /* digits behind a well-known word */
-	ROW_DIGITS = 7,     /* of numbers in a row that say something together … */
-	ROW_GROUPS = 4,     /* … or so many of them */
-	NUMBER_MOST = 32,   /* digits that are changed together */
-	LOWERED_MOST = 256, /* bytes of a word that are hashed; a name of Windows has 255 units */
+	SUFFIX_MOST = 3,  /* most digits after a well-known word */
+	ROW_DIGITS = 7,   /* least digits of numbers that form a row … */
+	ROW_GROUPS = 4,   /* … or the least numbers of one with fewer digits */
+	NUMBER_MOST = 32, /* most digits that are changed together */
+	/* bytes of a word that are hashed; names in Windows have at most 255 code units */
+	LOWERED_MOST = 256,
 };
 
 struct word {
-	const char *at; /* in the embedded table */
+	const char *at; /* points into the embedded table */
 	size_t size;
 };
 
 struct pseudonyms {
 	struct hash_key key;
-	struct word *words; /* well-known, sorted; owned */
+	struct word *words; /* well-known words, sorted; owned */
 	size_t word_count;
 };
 
@@ -121,7 +124,7 @@ static bool is_listed(const struct pseudonyms *pseudonyms, const char *word, siz
 		       compare_words) != NULL;
 }
 
-/* word: lowered, with room for one more byte. */
+/* Returns whether a word stays. It is in lower case, with room for one more byte. */
 static bool is_well_known(const struct pseudonyms *pseudonyms, char *word, size_t size)
 {
 	if (is_listed(pseudonyms, word, size)) {
@@ -209,7 +212,7 @@ static bool is_word(char c)
 	       (unsigned char)c >= 0x80;
 }
 
-/* The hash of a name of one type. */
+/* Returns the hash of a name; the tag is that of its type. */
 static uint64_t hash_of(const struct pseudonyms *pseudonyms, char tag, const void *bytes,
 			size_t size)
 {
@@ -235,9 +238,9 @@ static size_t lower_word(const char *word, size_t size, char lowered[LOWERED_MOS
 }
 
 /*
- * Makes another number of digits: first each digit is moved as those before it decide, then as
- * those behind it decide. Both can be undone with the key, so different numbers stay different, of
- * which there are few.
+ * Changes the digits of a number. First the digits before a digit decide how it is shifted, then
+ * the digits after it. Both steps can be undone with the key, so different numbers stay different.
+ * That matters because there are few short numbers.
  */
 static void permute_digits(const struct pseudonyms *pseudonyms, char *digits, size_t size)
 {
@@ -265,7 +268,9 @@ static bool add_number(const struct pseudonyms *pseudonyms, const char *digits, 
 		size_t part = size - at < NUMBER_MOST ? size - at : NUMBER_MOST;
 
 		memcpy(permuted, digits + at, part);
-		/* As addresses, it must not become one that stays, and is changed until it is not.
+		/*
+		 * The result must not be a number that stays, so the permutation is repeated, as
+		 * for addresses.
 		 */
 		do {
 			permute_digits(pseudonyms, permuted, part);
@@ -302,7 +307,9 @@ static bool add_word(const struct pseudonyms *pseudonyms, const char *word, size
 	return true;
 }
 
-/* ---- forms of several words; each returns the bytes that it took, 0 if it is not there ---- */
+/*
+ * ---- forms of several words; each function returns the bytes it took, 0 if there is no match ----
+ */
 
 static bool is_hex(char c)
 {
@@ -330,7 +337,7 @@ static size_t add_guid(const struct pseudonyms *pseudonyms, const char *at, size
 	return SIZE;
 }
 
-/* 00-1A-2B-3C-4D-5E, or with colons. */
+/* Replaces an address such as 00-1A-2B-3C-4D-5E, or with colons. */
 static size_t add_hardware_address(const struct pseudonyms *pseudonyms, const char *at, size_t left,
 				   struct etw_text *out, bool *changed)
 {
@@ -381,7 +388,7 @@ static size_t add_address(const struct pseudonyms *pseudonyms, const char *at, s
 		colons = 0;
 	}
 	if (size > 0 && text[size - 1] == '.') {
-		size--; /* the end of a sentence */
+		size--; /* the dot ends the sentence */
 	}
 	text[size] = '\0';
 	for (size_t i = 0; i < size; i++) {
@@ -400,7 +407,7 @@ static size_t add_address(const struct pseudonyms *pseudonyms, const char *at, s
 	return size;
 }
 
-/* "trace.etl.002": the extension of a name. */
+/* Keeps the number in an extension such as "trace.etl.002". */
 static size_t add_number_extension(const char *at, size_t left, struct etw_text *out)
 {
 	enum { EXTENSION_MOST = 3 };
@@ -417,7 +424,7 @@ static size_t add_number_extension(const char *at, size_t left, struct etw_text 
 	return size;
 }
 
-/* Numbers that say something only together, such as a telephone number or a date. */
+/* Replaces numbers that have a meaning only together, such as a telephone number or a date. */
 static size_t add_number_row(const struct pseudonyms *pseudonyms, const char *at, size_t left,
 			     struct etw_text *out, bool *changed)
 {
@@ -429,7 +436,7 @@ static size_t add_number_row(const struct pseudonyms *pseudonyms, const char *at
 			digits[count++] = at[end++];
 		}
 		if (end < left && is_word(at[end])) {
-			break; /* the digits belong to a word, or are too many */
+			break; /* the digits belong to a word, or there are too many */
 		}
 		taken = count;
 		size = end;
@@ -453,7 +460,7 @@ static size_t add_number_row(const struct pseudonyms *pseudonyms, const char *at
 bool pseudonyms_text(const struct pseudonyms *pseudonyms, const char *text, size_t size,
 		     struct etw_text *out)
 {
-	bool changed = false, is_name = false; /* the last word has a letter */
+	bool changed = false, is_name = false; /* is_name: the last word has a letter */
 	size_t at = 0;
 
 	while (at < size) {
@@ -494,11 +501,11 @@ bool pseudonyms_text(const struct pseudonyms *pseudonyms, const char *text, size
 
 /* ---- addresses ---- */
 
-/* Changes the bits from `first` on, each as the bits before it decide. */
+/* Flips the bits from `first` on; the bits before a bit decide whether it is flipped. */
 static void permute_bits(const struct pseudonyms *pseudonyms, uint8_t *address, unsigned first,
 			 unsigned bits)
 {
-	uint8_t before[17] = { 0 }; /* the number of bits, then these */
+	uint8_t before[17] = { 0 }; /* the bits before: first their number, then the bits */
 	uint8_t result[16];
 
 	memcpy(result, address, bits / 8);
@@ -515,7 +522,7 @@ static void permute_bits(const struct pseudonyms *pseudonyms, uint8_t *address, 
 	memcpy(address, result, bits / 8);
 }
 
-/* How many bits say what an address is for; 32: all, the address stays. */
+/* Returns how many bits state the purpose of an address; 32 means all, so the address stays. */
 static unsigned type_bits4(const uint8_t a[4])
 {
 	if (a[0] == 0 || a[0] == 127 || a[0] >= 224) {
@@ -550,13 +557,13 @@ bool pseudonyms_ip6(const struct pseudonyms *pseudonyms, uint8_t address[16])
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	static const uint8_t zeros[15] = { 0 };
-	unsigned fixed = 3; /* the bits of global addresses, 2000::/3 */
+	unsigned fixed = 3; /* prefix length of global addresses, 2000::/3 */
 
 	if (memcmp(address, mapped, sizeof mapped) == 0) {
 		return pseudonyms_ip4(pseudonyms, address + sizeof mapped);
 	}
 	if ((memcmp(address, zeros, sizeof zeros) == 0 && address[15] <= 1) || address[0] == 0xff) {
-		return false; /* none, loopback, multicast */
+		return false; /* unspecified, loopback, multicast */
 	}
 	if (address[0] == 0xfe && (address[1] & 0xc0) == 0x80) {
 		fixed = 64; /* link-local */
@@ -570,7 +577,7 @@ bool pseudonyms_ip6(const struct pseudonyms *pseudonyms, uint8_t address[16])
 /* ---- SIDs and identifiers ---- */
 
 /*
- * The first sub-authority that belongs to one machine, domain or user.
+ * Returns the index of the first sub-authority that is specific to a machine, domain or user.
  *
  * Source: "Well-known SID structures", [MS-DTYP] section 2.4.2.4.
  */
@@ -587,7 +594,7 @@ static unsigned first_private(const uint8_t *sid)
 
 bool pseudonyms_sid(const struct pseudonyms *pseudonyms, uint8_t *sid, size_t size)
 {
-	enum { FIRST_OF_MACHINE = 1000 }; /* relative ids below are the same everywhere */
+	enum { FIRST_OF_MACHINE = 1000 }; /* lower relative ids are the same on all machines */
 	uint8_t original[ETW_SID_SIZE_MOST];
 	bool changed = false;
 

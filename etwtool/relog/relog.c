@@ -6,7 +6,7 @@
 #include <etw/stack_walk.h>
 
 enum {
-	/* docs/etl-format.md section 9: stacks and the keys of stacks. */
+	/* Items with stacks and keys of stacks, docs/etl-format.md section 9. */
 	STACK_ITEMS = 1 << ETW_EXTENDED_STACK32 | 1 << ETW_EXTENDED_STACK64 | 1 << 17 | 1 << 18,
 };
 
@@ -16,7 +16,7 @@ bool relog_decision_needed(const struct relog_decision *decision)
 	       decision->changes;
 }
 
-/* Applies the assignments. *moved: the record with its new payload; its items are the same. */
+/* Applies the assignments. *moved becomes the record with its new payload and the same items. */
 static enum etw_mirror_action change(struct relog_decision *decision,
 				     const struct etw_record *record,
 				     struct etw_mirror_bytes *bytes, struct etw_record *moved)
@@ -81,7 +81,10 @@ enum etw_mirror_action relog_decide(void *context, const struct etw_record *reco
 
 void relog_next_input(struct relog_decision *decision)
 {
-	/* The logfile header of a later input is not shown. */
+	/*
+	 * An input counts at least one record, because relog_decide() does not get the logfile
+	 * header of a later input.
+	 */
 	decision->before += decision->seen > 0 ? decision->seen : 1;
 	decision->seen = 0;
 	describing_done(&decision->describing);

@@ -2,15 +2,15 @@
 /*
  * Changes and adds records.
  *
- * A copy in file order knows nothing of events: it moves bytes. Here each record gets its event
- * class as in a pipeline, from the layouts that a pass over all inputs has collected, so that an
- * assignment names events and fields as rules and dumps do. When several recordings are merged,
+ * A copy in file order only moves bytes and does not resolve events. Here each record gets its
+ * event class as in a pipeline, from the layouts that a pass over all inputs has collected, so that
+ * an assignment names events and fields as rules and dumps do. When several recordings are merged,
  * the layouts of all of them decode each record, as they will decode the result.
  *
- * The records of files are made before the copy begins, since a mistake in a line should not show
- * after minutes; they wait as bytes, in memory. Lines may stand in any order: the records are
- * sorted by time, and those of one time stay in the order of their lines. They get buffers of their
- * own behind the others, and a reader puts them in their place, because it orders all buffers by
+ * The records of files are made before the copy begins, because an error in a line should not
+ * appear after minutes. Their bytes are kept in memory. Lines may have any order: the records are
+ * sorted by time, and records with the same time keep the order of their lines. They get their own
+ * buffers after all others; a reader puts them in their place, because it orders all buffers by
  * time.
  */
 #include "etwtool/relog/relog_changes.h"
@@ -25,7 +25,7 @@
 #include "etwtool/relog/event_lines.h"
 
 enum {
-	CLASSES_MOST = 32768, /* as in a pipeline */
+	CLASSES_MOST = 32768, /* the same bound as in a pipeline */
 };
 
 struct relog_changes {
@@ -34,7 +34,7 @@ struct relog_changes {
 	struct etw_schema_origins origins;
 	struct etw_event_table *classes;
 	struct event_lines *lines;
-	struct etw_error failure; /* of the pass; code ETW_ERROR_NONE: none */
+	struct etw_error failure; /* error of the pass; code ETW_ERROR_NONE: none */
 	struct etw_added_records added;
 };
 
@@ -128,7 +128,10 @@ bool relog_changes_learn(struct relog_changes *changes, struct etw_file *input,
 
 /* ---- records of files ---- */
 
-/* The header says how many processors the machine has; a reader takes others for damage. */
+/*
+ * Returns how many processors the machine has according to the header. A reader takes records of
+ * other processors for damage.
+ */
 static uint32_t processors_of(const struct relog_changes *changes)
 {
 	uint32_t most = 1;

@@ -2,9 +2,9 @@
 /*
  * What etwtool relog changes in records (--set), and the records that it adds (--add).
  *
- * Both need to know the layouts of events, which often stand at the end of a recording. So the
- * order of calls is: relog_changes_learn() for each input, relog_changes_ready(), then
- * relog_changes_apply() for the records of the copy, and relog_changes_add() behind the last one.
+ * Both need the layouts of events, which often come at the end of a recording. So the order of
+ * calls is: relog_changes_learn() for each input, relog_changes_ready(), then relog_changes_apply()
+ * for each record of the copy, and relog_changes_add() after the last one.
  */
 #ifndef ETWTOOL_RELOG_RELOG_CHANGES_H
 #define ETWTOOL_RELOG_RELOG_CHANGES_H
@@ -29,17 +29,17 @@ struct added_files {
 	size_t count;
 };
 
-/* Adds a file to a struct added_files. An option_read. */
+/* An option_read: adds a file to a struct added_files. */
 bool added_files_read(void *files, const char *path, struct etw_error *err);
 
 struct relog_changes; /* opaque; one thread */
 
-/* What it points to is borrowed. */
+/* Everything that it points to is borrowed. */
 struct relog_changes_options {
 	struct set_fields *set;
 	const struct added_files *added;
 	const struct etw_configured_manifests *manifests;
-	struct etw_file *const *inputs; /* records are added by the clock of the first one */
+	struct etw_file *const *inputs; /* the first one's clock gives added records their times */
 	size_t input_count;
 };
 
@@ -48,7 +48,7 @@ struct relog_changes *relog_changes_new(const struct relog_changes_options *opti
 void relog_changes_free(struct relog_changes *changes);
 
 /*
- * A pass over an input, which learns layouts and names.
+ * Reads an input once and learns layouts and names. Returns false if reading fails.
  *
  * @on_buffer: called after each buffer with the bytes that are read so far; may be NULL.
  */
@@ -57,17 +57,19 @@ bool relog_changes_learn(struct relog_changes *changes, struct etw_file *input,
 			 struct etw_error *err);
 
 /*
- * After the last input: makes the records of the files. False, with "PATH:LINE: sentence", when a
- * line is wrong.
+ * Call it after the last input: makes the records of the files. Returns false with the error
+ * "PATH:LINE: sentence" when a line is wrong.
  */
 bool relog_changes_ready(struct relog_changes *changes, struct etw_error *err);
 
-/* Applies the assignments to a record. *bytes: the whole record, or what takes its place, which is
- * valid until the next call. */
+/*
+ * Applies the assignments to a record. *bytes is the whole record, and then the one that replaces
+ * it, which is valid until the next call.
+ */
 enum set_answer relog_changes_apply(struct relog_changes *changes, const struct etw_record *record,
 				    struct etw_mirror_bytes *bytes, struct etw_error *err);
 
-/* Adds the records of the files, in time order; returns how many they are. */
+/* Adds the records of the files in time order, and returns their number. */
 size_t relog_changes_add(struct relog_changes *changes, struct etw_writer *writer);
 
 #endif

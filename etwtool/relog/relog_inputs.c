@@ -15,7 +15,10 @@ static bool add_path(struct relog_inputs *inputs, const char *path, struct etw_e
 	return true;
 }
 
-/* The files of a set are merged like other recordings, and so are those that a pattern matches. */
+/*
+ * Finds the files of a set, or those that a pattern matches. Both are merged as other recordings
+ * are.
+ */
 static bool find_files(struct etw_file_set *set, const char *word, struct etw_error *err)
 {
 	struct etw_text gaps = { 0 };
@@ -51,7 +54,7 @@ bool relog_inputs_find(struct relog_inputs *inputs, const struct tool_arguments 
 
 /* ---- files ---- */
 
-/* Pipes and what does not exist have no stamp. */
+/* Pipes and files that do not exist have a stamp of zeros, and never match. */
 static bool is_same_file(const struct os_file_stamp *a, const struct os_file_stamp *b)
 {
 	return (a->number != 0 || a->volume != 0) && a->number == b->number &&
@@ -71,7 +74,7 @@ bool relog_inputs_spare(const struct relog_inputs *inputs, const char *path, str
 	return true;
 }
 
-/* What would count events twice. */
+/* Fails if an input is given twice, because its events would count twice. */
 static bool check_stamps(const struct relog_inputs *inputs, size_t input, struct etw_error *err)
 {
 	const struct os_file_stamp *stamp = &inputs->stamps[input];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recordings that etwtool relog reads: found by the words of the command line, opened, and
- * compared with each other and with the output.
+ * The recordings that etwtool relog reads: it finds them by the words of the command line, opens
+ * them, and compares them with each other and with the output.
  */
 #ifndef ETWTOOL_RELOG_RELOG_INPUTS_H
 #define ETWTOOL_RELOG_RELOG_INPUTS_H
@@ -18,34 +18,38 @@
 
 /* Zero-initialise it. */
 struct relog_inputs {
-	/* Of each word: the files of a set, or those that a pattern matches; none for a single one.
+	/*
+	 * For each word the files of a set, or those that a pattern matches; empty for a single
+	 * file.
 	 */
 	struct etw_file_set sets[TOOL_WORDS_MOST];
-	const char *paths[ETW_FILE_SET_MAX]; /* of all inputs; borrowed from words and sets */
+	const char *paths[ETW_FILE_SET_MAX]; /* paths of all inputs; borrowed from words and sets */
 	size_t path_count;
-	/* While they are open. */
+	/* These are set while the files are open. */
 	struct etw_file *files[ETW_FILE_SET_MAX];      /* owned */
-	struct os_file_stamp stamps[ETW_FILE_SET_MAX]; /* of the files */
+	struct os_file_stamp stamps[ETW_FILE_SET_MAX]; /* identities of the files */
 	size_t count;
-	uint64_t size_bytes; /* of all */
+	uint64_t size_bytes; /* size of all files together */
 };
 
-/* Finds the paths. Warns of numbers that a set does not have. */
+/* Finds the paths. Warns about numbers that are missing in a set. */
 bool relog_inputs_find(struct relog_inputs *inputs, const struct tool_arguments *arguments,
 		       struct etw_error *err);
 
 /*
- * Opens them all. Fails if they cannot become one recording (etw_mirror_fits()), if two are the
+ * Opens all files. Fails if they cannot become one recording (etw_mirror_fits()), if two are the
  * same file, or if one is the output.
  */
 bool relog_inputs_open(struct relog_inputs *inputs, uint8_t pointer_size, const char *output,
 		       struct etw_error *err);
 
-/* Whether a file of this name may be written: false if it is one of them. Also after
- * relog_inputs_close(). */
+/*
+ * Returns whether a file with this name may be written; false if it is one of the inputs. It may be
+ * called after relog_inputs_close() as well.
+ */
 bool relog_inputs_spare(const struct relog_inputs *inputs, const char *path, struct etw_error *err);
 
-/* When the first of them started; 100 ns since 1601 UTC. They are open. */
+/* Returns when the first input started, in 100 ns since 1601 UTC. The files must be open. */
 int64_t relog_inputs_start(const struct relog_inputs *inputs);
 
 /* Closes the files; the paths stay. */

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes of events that a command line asks for.
+ * Changes events as assignments on the command line say.
  *
- * An assignment is taken apart from its right: events of some providers have slashes in their
- * names, and names of providers have dots, so the field begins behind the first dot behind the last
+ * An assignment is parsed from its right: events of some providers have slashes in their names, and
+ * names of providers have dots, so the field begins after the first dot that follows the last
  * slash. The part before it is a pattern of rules.
  *
- * Which events an assignment is about depends on the event class alone. Classes that no assignment
- * is about are remembered, since they are most of a recording; their structs can serve another
- * class later, so they are forgotten when set_fields_class() says so.
+ * Whether an assignment applies to an event depends only on the event class. Classes without an
+ * assignment are remembered, because they are most of a recording. The struct of a class can be
+ * reused for another class, so set_fields_class() removes it from them.
  *
- * All payload fields of one record are changed in one step, because two of them can depend on each
- * other: the length of a text and the text. Values of the header follow, in the new record. A
- * version or an id that is changed does not change the payload: it is up to the user that both fit
- * together.
+ * All payload fields of one record are changed in one step, because fields can depend on each
+ * other, such as a text and its length. Header values are then changed in the new record. A changed
+ * version or id does not change the payload: the user must choose values that fit together.
  *
- * An event of another version may lack a field. It then stays as it is; only when no event at all
- * has the field that is an error, which set_fields_found() reports with the nearest name.
+ * An event of another version may lack a field. The event then stays unchanged. It is an error only
+ * if no event has the field; set_fields_found() reports it with the nearest name.
  */
 #include "etwtool/relog/set_fields.h"
 
@@ -37,17 +36,17 @@
 struct assignment {
 	const char *text; /* borrowed */
 	struct event_pattern pattern;
-	char *field;                           /* owned; without @ */
-	const struct etw_header_field *header; /* NULL: a field of the payload */
+	char *field;                           /* without @; owned */
+	const struct etw_header_field *header; /* NULL: it is a payload field */
 	struct json_document document;
-	struct etw_json_value word; /* the value when it is no list and no object */
+	struct etw_json_value word; /* the value, unless it is a list or an object */
 	const struct etw_json_value *value;
-	struct etw_guid guid;   /* of @provider */
-	uint64_t number;        /* of the other values in headers */
-	bool event_met;         /* an event that it is about was there */
+	struct etw_guid guid;   /* value of @provider */
+	uint64_t number;        /* value of the other header fields */
+	bool event_met;         /* an event matched */
 	bool field_met;         /* … and had the field */
-	struct nearest nearest; /* among the fields of such events */
-	char suggestion[65];    /* no longer word is near */
+	struct nearest nearest; /* nearest field name in matching events */
+	char suggestion[65];    /* a longer name gets no suggestion */
 };
 
 /* ---- the command line ---- */
@@ -169,7 +168,7 @@ void set_fields_class(struct set_fields *set_fields, const struct etw_event_clas
 	map_remove(&set_fields->idle, (uintptr_t) class);
 }
 
-/* Notes the names of the fields, to suggest one at the end. */
+/* Tries the field names of the schema as suggestions. */
 static void offer_fields(struct assignment *assignment, const struct etw_schema *schema)
 {
 	struct nearest *nearest = &assignment->nearest;
@@ -183,7 +182,7 @@ static void offer_fields(struct assignment *assignment, const struct etw_schema 
 		if (walk.name.data) {
 			nearest_offer(nearest, walk.name.data);
 		}
-		if (nearest->best != before) { /* the name is the walk's */
+		if (nearest->best != before) { /* the walk owns the name */
 			snprintf(assignment->suggestion, sizeof assignment->suggestion, "%s",
 				 nearest->best);
 			nearest->best = assignment->suggestion;
@@ -191,7 +190,7 @@ static void offer_fields(struct assignment *assignment, const struct etw_schema 
 	}
 }
 
-/* The changes of the payload that are about this class; a later assignment wins. */
+/* Collects the payload changes for this class; a later assignment wins. */
 static size_t collect_changes(struct set_fields *set, const struct etw_event_class *class,
 			      bool *any)
 {
@@ -229,9 +228,9 @@ static size_t collect_changes(struct set_fields *set, const struct etw_event_cla
 }
 
 /*
- * Makes set->record of the old record and the new payload. Returns its size; 0: it is too long. A
- * payload that stays is copied with all the rest, because the payload of a damaged record, and one
- * without bytes, has no place in it.
+ * Builds set->record from the old record and the new payload. Returns its size; 0 if it is too
+ * long. If the payload is the same, the whole record is copied unchanged, because a damaged record,
+ * or one without payload bytes, has no position for a payload.
  */
 static size_t store_payload(struct set_fields *set, const struct etw_record *record,
 			    const uint8_t *bytes, size_t size)

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A part of a recording is of use only with the records that describe its own: names of processes
- * that started before it, layouts that the recording has at its end. These may stand anywhere, so
- * looking for them would mean to read the whole recording for each part.
+ * A part of a recording is useful only with the records that describe its events, such as names of
+ * processes that started earlier, and layouts at the end of the recording. These can be anywhere,
+ * so searching for them would mean reading the whole recording for each part.
  *
- * Therefore a first pass copies them into a recording of their own, a small file beside the
- * output, and notes the place and the times of each buffer. A part is then made from two inputs:
- * from the small file what is of other times, and from the buffers that reach into its time what is
- * of that. So no part has a record twice, and records of one time come from one input, in its
- * order.
+ * Therefore a first pass copies them into a recording of their own, a small file beside the output,
+ * and notes the position and the times of each buffer. A part is then made from two inputs: from
+ * the small file it gets the records of other times, and from the buffers that overlap its time
+ * span the records of that span. So no part has a record twice, and records with the same time come
+ * from one input, in its order.
  *
- * Only opens of files are left out of it: there may be as many as other events, and most recordings
- * also name their files by rundown.
+ * Only opens of files are missing in the small file: there may be as many as other events, and most
+ * recordings also name their files by rundown.
  *
- * Call stacks belong to the time of their event, which may be in the part before. Keys of stacks
- * are defined later than they are used, so definitions get a second small file, of which a part
- * takes those that it needs (etwtool/relog/part_stacks.h): all of them would be too many, because a
- * session defines stacks as long as it runs.
+ * Call stacks belong to the time of their event, which may be in the previous part. Keys of stacks
+ * are defined after they are used, so definitions get a second small file. A part takes only the
+ * definitions that it needs (etwtool/relog/part_stacks.h), because a session defines stacks as long
+ * as it runs, and all of them would be too many.
  *
- * Cuts by size follow the buffers in the order of their first times. A buffer that reaches over a
- * cut counts for both parts, as if each had it whole, so a part gets smaller than the limit rather
- * than larger.
+ * Cuts by size follow the buffers in the order of their first times. The whole size of a buffer
+ * that overlaps a cut counts for both parts, so a part is rather smaller than the limit than
+ * larger.
  *
- * The notes of the first pass are limited: at the limit two and two of them become one, which
- * stands for all buffers from the first to the last of both. Parts then have the same records, but
- * more of the input is read for each, and a cut by size is between such runs of buffers.
+ * The notes of the first pass are limited: at the limit each two are joined into one, which stands
+ * for all buffers from the first to the last of both. Parts then have the same records, but more of
+ * the input is read for each, and a cut by size lies between such runs of buffers.
  */
 #include "etwtool/relog/split.h"
 
@@ -74,15 +74,17 @@ bool split_by_read(void *target, const char *text, struct etw_error *err)
 
 /* ---- the first pass ---- */
 
-/* A buffer with records, or several that follow each other in the file. */
+/*
+ * A note about a buffer with records, or about several buffers that follow each other in the file.
+ */
 struct entry {
 	struct etw_mirror_place place;
-	uint64_t end;        /* offset of what follows it */
-	int64_t first, last; /* raw times, the lowest and the highest */
-	uint64_t size;       /* of its copy, in bytes, about */
+	uint64_t end;        /* offset of the byte after the last buffer */
+	int64_t first, last; /* lowest and highest raw time */
+	uint64_t size;       /* estimated size of the copy in bytes */
 };
 
-/* A recording beside the output that never gets a place. */
+/* A temporary recording beside the output, which is never renamed to its place. */
 struct small_file {
 	struct replacement place;
 	struct etw_file *file; /* owned */
@@ -94,29 +96,33 @@ struct split {
 	struct entry *entries; /* owned; in file order */
 	size_t count;
 	size_t capacity;
-	const struct entry **by_time; /* owned; in the order of their first times */
+	const struct entry **by_time; /* the entries sorted by first time; owned */
 	struct describing describing;
 	struct small_file names;
-	struct small_file definitions; /* of stacks; not open if there are no references */
+	struct small_file definitions; /* definitions of stacks; not open without references */
 	bool has_references;
-	uint64_t defined_bytes;    /* of all definitions … */
-	uint64_t cached_bytes;     /* … and of those of the stacks that were cached at the end */
-	struct part_stacks stacks; /* of the part */
+	uint64_t defined_bytes; /* bytes of all definitions */
+	/* bytes of definitions that are cached at the end of the recording */
+	uint64_t cached_bytes;
+	struct part_stacks stacks; /* stacks of the present part */
 
-	struct entry present; /* the buffer that the first pass is in */
+	struct entry present; /* the buffer that the first pass reads */
 	bool has_records;
 	bool no_memory;
 
-	int64_t from, to; /* raw times of the part, the end excluded … */
-	bool open_end;    /* … unless it is the last one */
-	size_t next;      /* entry that the part looks at next */
-	uint64_t kept;    /* records of its own time */
-	bool goes_on;     /* the buffers that it has looked at have records behind its time … */
-	int64_t later;    /* … from this time on */
+	int64_t from, to; /* raw times of the part; `to` is excluded … */
+	bool open_end;    /* … unless this is the last part */
+	size_t next;      /* index of the entry that the part reads next */
+	uint64_t kept;    /* records of its time span */
+	bool goes_on;     /* the buffers that it has read have records after its time span … */
+	int64_t later;    /* … the first of them at this raw time */
 	unsigned parts;
 };
 
-/* The raw time that says to which part a record belongs. *walk is set if it is of StackWalk. */
+/*
+ * Returns the raw time that decides to which part a record belongs. Sets *stack to whether it is of
+ * StackWalk, and *walk if so.
+ */
 static int64_t time_of(const struct etw_record *record, struct etw_stack_walk *walk, bool *stack)
 {
 	*stack = etw_stack_walk_read(record, walk);
@@ -167,7 +173,7 @@ static enum etw_mirror_action keep_describing(void *context, const struct etw_re
 		       ETW_MIRROR_DROP;
 }
 
-/* Two and two entries become one. */
+/* Joins each two entries into one. */
 static void join_entries(struct split *split)
 {
 	size_t count = 0;
@@ -249,7 +255,7 @@ static enum etw_mirror_action keep_definition(void *context, const struct etw_re
 		       ETW_MIRROR_DROP;
 }
 
-/* Makes a small file of the input, and opens it. */
+/* Copies records of the input into a small file, and opens it. */
 static bool make_small(struct split *split, struct small_file *small,
 		       const struct etw_mirror_visitor *visitor, struct etw_damage *damage,
 		       struct etw_error *err)
@@ -341,7 +347,10 @@ static enum etw_mirror_action keep_inside(void *context, const struct etw_record
 	return ETW_MIRROR_KEEP;
 }
 
-/* An etl_mirror_visitor's seek(): the next buffer that reaches into the time of the part. */
+/*
+ * Implements seek() of a struct etw_mirror_visitor: finds the next buffer that overlaps the time
+ * span of the part.
+ */
 static bool seek_inside(void *context, struct etw_mirror_place *place)
 {
 	struct split *split = context;
@@ -374,7 +383,7 @@ static enum etw_mirror_action look_at_definition(void *context, const struct etw
 	return ETW_MIRROR_DROP;
 }
 
-/* Those of its own time the part has. */
+/* Keeps the definitions that the part needs from after its end. Earlier ones it has. */
 static enum etw_mirror_action keep_needed(void *context, const struct etw_record *record,
 					  struct etw_mirror_bytes *bytes)
 {
@@ -389,7 +398,7 @@ static enum etw_mirror_action keep_needed(void *context, const struct etw_record
 		       ETW_MIRROR_DROP;
 }
 
-/* Adds the definitions that the records of the part need. */
+/* Adds the definitions that records of the part need. */
 static bool add_definitions(struct split *split, struct etw_mirror *mirror, struct etw_error *err)
 {
 	const struct etw_mirror_visitor look = { .context = split, .decide = look_at_definition };
@@ -405,7 +414,7 @@ static bool add_definitions(struct split *split, struct etw_mirror *mirror, stru
 	return !split->stacks.no_memory || error_no_memory(err, "the stacks of a part");
 }
 
-/* "out_000001.etl" of "out.etl". */
+/* Adds the path of a part: "out_000001.etl" for "out.etl". */
 static void add_part_path(struct etw_text *path, const char *output, unsigned number)
 {
 	size_t size = strlen(output);
@@ -476,7 +485,7 @@ static bool by_duration(struct split *split, struct etw_error *err)
 	if (ticks == 0 || ticks > INT64_MAX) {
 		return error_set(err, ETW_ERROR_LIMIT, "no part can be that short or that long");
 	}
-	split->from = INT64_MIN; /* what is before the start belongs to the first part */
+	split->from = INT64_MIN; /* records before the start belong to the first part */
 	for (;;) {
 		uint64_t passed;
 
@@ -491,7 +500,10 @@ static bool by_duration(struct split *split, struct etw_error *err)
 		while (next < split->count && split->by_time[next]->first < split->to) {
 			next++;
 		}
-		/* The next time that has a record is in a buffer of this part, or begins one. */
+		/*
+		 * The next record is in a buffer that this part has read, or in a buffer that
+		 * begins later.
+		 */
 		if (next < split->count &&
 		    (!split->goes_on || split->by_time[next]->first < split->later)) {
 			split->goes_on = true;
@@ -506,8 +518,10 @@ static bool by_duration(struct split *split, struct etw_error *err)
 	}
 }
 
-/* The bytes of definitions that a part may need from behind its time: those of stacks that are
- * cached at its end, which are about as many as at the end of the recording. */
+/*
+ * Estimates the bytes of definitions that a part needs from after its end. These are the stacks
+ * that are cached then, about as many as are cached at the end of the recording.
+ */
 static uint64_t size_of_cached(const struct split *split)
 {
 	return split->definitions.file ?
@@ -521,7 +535,7 @@ static bool by_size(struct split *split, struct etw_error *err)
 	uint64_t most = split->request->by.size_bytes;
 	uint64_t names = etw_file_size_bytes(split->names.file);
 	uint64_t stacks = size_of_cached(split);
-	const struct entry **open; /* of the present part */
+	const struct entry **open; /* buffers that overlap the present part */
 	size_t open_count = 0, next = 0;
 	bool good = true;
 
@@ -543,7 +557,7 @@ static bool by_size(struct split *split, struct etw_error *err)
 		for (size_t i = 0; i < open_count; i++) {
 			size += open[i]->size;
 		}
-		/* At least all of one time. */
+		/* A part has at least one buffer, and all that begin at the same time. */
 		do {
 			size += split->by_time[next]->size;
 			open[open_count++] = split->by_time[next++];
@@ -566,7 +580,7 @@ static bool by_size(struct split *split, struct etw_error *err)
 	return good;
 }
 
-/* After a failure: those that are there would look like all of them. */
+/* Removes the parts after a failure, because they would look like the complete set. */
 static void remove_parts(struct split *split)
 {
 	for (; split->parts > 0; split->parts--) {

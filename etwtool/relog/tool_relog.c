@@ -2,25 +2,25 @@
 /*
  * etwtool relog: makes a recording from one or several others.
  *
- * What is to be left out is decided before anything is written: a filter needs the process of each
- * event and the names that conditions read, so a run of the whole pipeline in time order, as for
- * dump, notes one bit for each record. It reads all inputs as one recording, because a name may
- * stand in another one than the events that need it. Then each input is copied in the order of its
- * file (lib/etl/mirror.h), because a reader orders what has the same time by its place in the file.
- * Without a filter there is only the copy.
+ * Which records to leave out is decided before anything is written. A filter needs the process of
+ * each event and the names that conditions read. So a run of the whole pipeline in time order, as
+ * for dump, notes one bit for each record. It reads all inputs as one recording, because a name may
+ * be in another input than the events that need it. Then each input is copied in file order
+ * (include/etw/mirror.h), because a reader orders records with the same time by their position in
+ * the file. Without a filter only the copy takes place.
  *
- * Assignments (--set) change records on their way through the copy; the filter then says which of
- * them, and leaves none out. Records of files (--add) follow behind the last input. Both need the
- * layouts of all events, which takes one more pass before the copy (etwtool/relog/relog_changes.h).
+ * Assignments (--set) change records during the copy. With them the filter chooses which records to
+ * change, and leaves none out. Records of files (--add) follow after the last input. Both need the
+ * layouts of all events, which takes another pass before the copy (etwtool/relog/relog_changes.h).
  *
  * Events without the names of their processes and files, or without their layouts, are of little
  * use. So records that describe others stay too (exporter/track/describing.h), even if the filter
  * leaves them out. Call stacks stay with their events (etwtool/relog/kept_stacks.h).
  *
- * Names are taken out last (--anonymise), of a recording that is otherwise complete: so it does not
- * matter how a record came into it.
+ * Names are removed last (--anonymise), from a recording that is otherwise complete: so it makes no
+ * difference how a record came into it.
  *
- * Nothing here grows with the recording except the bits of a filter, and, where several inputs are
+ * Nothing here grows with the recording except the bits of a filter, and, when several inputs are
  * merged, a bounded table of the records that describe others.
  */
 #include <inttypes.h>
@@ -41,20 +41,21 @@
 struct relog {
 	struct relog_request *request;
 	struct relog_inputs inputs;
-	size_t present; /* input */
+	size_t present; /* index of the input that is copied */
 	uint64_t bytes_before;
 	uint64_t bytes_total;
 	struct etw_mirror *mirror;
 	struct relog_decision decision;
-	uint64_t bad_buffers, bad_buffers_before; /* of the copies; when the filter chose */
+	/* damaged buffers that the copies met; damaged buffers that the filter's run met */
+	uint64_t bad_buffers, bad_buffers_before;
 	struct relog_changes *changes;
-	size_t added; /* records, of the files of --add */
+	size_t added; /* number of records that --add added */
 	struct progress progress;
 	char *key; /* owned */
 	size_t key_size;
 	unsigned parts;
-	struct record_times times; /* of the run that chose */
-	struct kept_stacks stacks; /* likewise */
+	struct record_times times; /* times of records in the filter's run */
+	struct kept_stacks stacks; /* stacks of the filter's run */
 	bool no_memory;
 	bool unprinted;
 };
@@ -73,7 +74,10 @@ static void on_class(void *context, const struct etw_event_class *class)
 	event_filter_class(&relog->request->filter, class);
 }
 
-/* Whether the copy keeps the record, and it is one that may have a stack of StackWalk. */
+/*
+ * Returns whether the copy keeps the record because it describes others, and it may have a
+ * StackWalk record.
+ */
 static bool describes_for_kernel(struct relog *relog, const struct etw_record *record)
 {
 	return record->classic && is_describing(&relog->decision.describing, record);
@@ -163,7 +167,7 @@ static bool copy(struct relog *relog, struct etw_error *err)
 	if (relog->decision.failure.code != ETW_ERROR_NONE) {
 		*err = relog->decision.failure;
 	}
-	if (good && !relog->decision.choosing) { /* else the run before has said it */
+	if (good && !relog->decision.choosing) { /* otherwise the filter's run has reported it */
 		warn_of_damage(relog, &damage);
 	}
 	relog->bad_buffers += damage.bad_buffers;
@@ -187,7 +191,10 @@ static bool open_inputs(struct relog *relog, struct etw_error *err)
 	return true;
 }
 
-/* part: what is not in it is in other parts. Nothing is printed into the recording itself. */
+/*
+ * part: what this file lacks is in other parts. Nothing is printed if the recording goes to
+ * standard output.
+ */
 static bool print_result(const struct relog *relog, const char *path,
 			 const struct etw_mirror_counts *counts, bool part)
 {
@@ -219,7 +226,10 @@ static bool print_result(const struct relog *relog, const char *path,
 	return tool_print("relog", &out) == TOOL_DONE;
 }
 
-/* Whether the recordings had all that the command line names; else it complains. */
+/*
+ * Returns whether the recordings have everything that the command line names. Otherwise complains
+ * and returns false.
+ */
 static bool names_were_found(const struct relog *relog)
 {
 	bool filter = relog->decision.choosing;
@@ -236,7 +246,10 @@ static bool names_were_found(const struct relog *relog)
 	return true;
 }
 
-/* Runs over all inputs as one recording: the indexes of an input follow those of the one before. */
+/*
+ * Runs the filter over all inputs as one recording: record indexes continue from one input to the
+ * next.
+ */
 static bool choose(struct relog *relog, struct etw_error *err)
 {
 	const struct recording_options options = {
@@ -252,7 +265,9 @@ static bool choose(struct relog *relog, struct etw_error *err)
 	struct recording *recording;
 	bool good;
 
-	/* So that each file is open once. Changes have read what they need, and go on with it. */
+	/*
+	 * The inputs are closed so that each file is open only once. With changes they stay open.
+	 */
 	if (!relog->changes) {
 		relog_inputs_close(&relog->inputs);
 	}
@@ -271,8 +286,9 @@ static bool choose(struct relog *relog, struct etw_error *err)
 }
 
 /*
- * Whether the records have the same indexes in the copies as when the filter chose. They have not
- * if a damaged buffer was left out only once, which may be where buffers unpack to very much.
+ * Returns whether records have the same indexes in the copies as in the filter's run. They differ
+ * if a damaged buffer was left out in only one of the two, which can happen when buffers decompress
+ * to a very large size.
  */
 static bool indexes_agree(const struct relog *relog, struct etw_error *err)
 {
@@ -282,7 +298,7 @@ static bool indexes_agree(const struct relog *relog, struct etw_error *err)
 			 "together: filter each by itself");
 }
 
-/* Writes the recording that is made from all inputs. */
+/* Writes the recording that combines all inputs. */
 static bool make(struct relog *relog, const char *path, struct etw_mirror_form form,
 		 struct etw_mirror_counts *counts, struct etw_error *err)
 {
@@ -312,7 +328,10 @@ static bool make(struct relog *relog, const char *path, struct etw_mirror_form f
 
 /* ---- without names ---- */
 
-/* Of a key that cannot be guessed, in hexadecimal; also less than a GUID as text has. */
+/*
+ * Bounds of a key's size in bytes. 16 hexadecimal digits are still hard to guess, and the text of a
+ * GUID is longer.
+ */
 enum { KEY_LEAST = 16, KEY_MOST = 1 << 20 };
 
 static bool read_key(struct relog *relog, struct etw_error *err)
@@ -341,7 +360,7 @@ static void print_replaced(const struct anonymise_counts *counts)
 	text_free(&out);
 }
 
-/* Takes the names out of the only input, or of what was made from several, or with a filter. */
+/* Anonymises the only input, or the recording that make() has written. */
 static bool make_anonymised(struct relog *relog, struct etw_file *input, const char *path,
 			    struct etw_mirror_form form, bool warn,
 			    struct etw_mirror_counts *counts, struct etw_error *err)
@@ -376,7 +395,7 @@ static bool make_anonymised(struct relog *relog, struct etw_file *input, const c
 
 /* ---- parts ---- */
 
-/* A set of parts that is split anew has the same names. */
+/* A set of parts may be replaced when it is split again, but an input may not. */
 static bool may_write(void *context, const char *path, struct etw_error *err)
 {
 	const struct relog *relog = context;
@@ -393,7 +412,7 @@ static void on_part(void *context, const char *path, const struct etw_mirror_cou
 	relog->parts++;
 }
 
-/* Splits the only input, or what was made from several, or with a filter. */
+/* Splits the only input, or the recording that an earlier step has written. */
 static bool make_parts(struct relog *relog, struct etw_file *input, struct etw_mirror_form form,
 		       bool warn, struct etw_error *err)
 {
@@ -428,9 +447,9 @@ static bool make_parts(struct relog *relog, struct etw_file *input, struct etw_m
 
 /* ---- one step after the other ---- */
 
-/* A recording between two steps: a file beside the output that is gone at the end. */
+/* A recording between two steps: a temporary file beside the output that is removed at the end. */
 struct between {
-	struct replacement place; /* which it never gets */
+	struct replacement place; /* never renamed to its place */
 	struct etw_file *file;
 };
 
@@ -448,13 +467,15 @@ static void remove_between(struct between *between)
 	replacement_done(&between->place);
 }
 
-/* Whether more is asked for than to take names out of one recording, or to split it. */
+/* Returns whether more is requested than to anonymise or split one recording. */
 static bool needs_whole(const struct relog *relog)
 {
 	return relog_decision_needed(&relog->decision) || relog->changes;
 }
 
-/* Several inputs and filters make one recording first; then names are taken out; then it is split.
+/*
+ * First makes one recording from several inputs or with a filter, then anonymises it, then splits
+ * it.
  */
 static bool make_in_steps(struct relog *relog, struct etw_mirror_form form, bool split,
 			  struct etw_error *err)
@@ -464,7 +485,7 @@ static bool make_in_steps(struct relog *relog, struct etw_mirror_form form, bool
 	struct etw_mirror_counts counts = { 0 }, whole_counts = { 0 };
 	struct between whole = { .file = NULL }, nameless = { .file = NULL };
 	struct etw_file *input = relog->inputs.files[0];
-	bool good = true, warn = true; /* of damage, which is in the inputs only */
+	bool good = true, warn = true; /* warn: about damage, which only the inputs can have */
 
 	if (needs_whole(relog)) {
 		good = replacement_init(&whole.place, request->output, err) &&
@@ -520,7 +541,7 @@ static bool make_all(struct relog *relog, struct etw_error *err)
 	       print_result(relog, request->output, &counts, false);
 }
 
-/* Learns what the inputs say about their events, and reads what is to be added. */
+/* Learns what the inputs say about their events, and reads the records to add. */
 static bool prepare_changes(struct relog *relog, struct etw_error *err)
 {
 	struct relog_request *request = relog->request;
@@ -555,7 +576,7 @@ static bool prepare_changes(struct relog *relog, struct etw_error *err)
 	return good && relog_changes_ready(relog->changes, err);
 }
 
-/* What is wrong with the command line; NULL: nothing. */
+/* Returns what is wrong with the command line; NULL if nothing is. */
 static const char *find_mistake(const struct relog_request *request)
 {
 	bool filter = event_filter_active(&request->filter);

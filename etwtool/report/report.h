@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What etwtool report has found out about a recording, and the three forms in which it writes that:
- * a JSON document, a page that draws the document, and Markdown.
+ * The results of etwtool report about a recording, and the three formats in which it writes them: a
+ * JSON document, an HTML page that draws the document, and Markdown.
  */
 #ifndef ETWTOOL_REPORT_REPORT_H
 #define ETWTOOL_REPORT_REPORT_H
@@ -21,32 +21,34 @@
 #include "exporter/runner.h"
 
 struct report {
-	const char *name;                /* of the file, without its folder; borrowed */
-	const struct etw_header *header; /* borrowed, as are the next */
-	uint64_t size_bytes;             /* of the file */
+	const char *name;                /* file name without folder; borrowed */
+	const struct etw_header *header; /* borrowed, like all pointers below */
+	uint64_t size_bytes;             /* size of the file */
 	const char *clock_doubt;         /* NULL: none */
 	struct registry *registry;
 	const struct rule_set *rules;
 	const struct etw_configured_manifests *manifests;
 	const struct dry_run *dry_run;
-	struct etw_source_statistics statistics; /* of the replay */
+	struct etw_source_statistics statistics; /* what the replay counted */
 	struct report_charted charted;
 	struct report_events events;
 };
 
 /* ---- the three forms ---- */
 
-/* Every report begins with the text of its form. */
+/* Every report begins with the mark of its format. */
 #define REPORT_HTML_MARK     "<!DOCTYPE html>\n<!-- etwtool report "
 #define REPORT_JSON_MARK     "{\"etwtool_report\":"
 #define REPORT_MARKDOWN_MARK "# etwtool report: "
 
-/* Adds the document (report_json.c; docs/report.md describes it), in one line. with_steps: the
- * values of the charts over time, which are most of it. */
+/*
+ * Adds the document as one line (report_json.c; docs/report.md describes it). with_steps includes
+ * the values of the charts over time, which are most of the document.
+ */
 void report_add_json(struct etw_text *out, const struct report *report, bool with_steps);
-/* Adds the page (report_page.c). */
+/* Adds the HTML page (report_page.c). */
 void report_add_page(struct etw_text *html, const struct report *report);
-/* Adds the Markdown (report_markdown.c). */
+/* Adds the Markdown text (report_markdown.c). */
 void report_add_markdown(struct etw_text *out, const struct report *report);
 
 /* ---- findings (report_findings.c) ---- */
@@ -54,87 +56,98 @@ void report_add_markdown(struct etw_text *out, const struct report *report);
 enum report_severity { REPORT_GOOD, REPORT_NOTE, REPORT_PROBLEM };
 
 struct report_finding {
-	const char *type; /* a word for programs */
+	const char *type; /* name for programs, one word */
 	enum report_severity severity;
-	bool about_losses;                /* or about what happened */
-	const struct report_chart *chart; /* that shows it; NULL: none does */
-	const char *text;                 /* a sentence */
-	size_t name_size;                 /* it begins with a name of so many bytes */
+	bool about_losses;                /* about losses and doubts; false: about what happened */
+	const struct report_chart *chart; /* the chart that shows it; NULL: none */
+	const char *text;                 /* one sentence */
+	/* length in bytes of the name at the start of text; 0: none */
+	size_t name_size;
 };
 
 typedef void report_on_finding(void *context, const struct report_finding *finding);
 
-/* Calls back for what a reader should know first, most urgent first: losses and doubts, then what
- * happened. False without memory. */
+/*
+ * Calls back for each finding, most urgent first: losses and doubts, then what happened. Returns
+ * false without memory.
+ */
 bool report_find(const struct report *report, report_on_finding *on_finding, void *context);
 
-/* Whether the recording feeds a collector. */
+/* Returns whether the recording feeds the collector. */
 bool report_is_fed(const struct report *report, const char *collector);
 
 /* ---- parts of the document ---- */
 
-/* The rows of a chart that have names of their own; those beyond them are one. */
+/* Number of rows of a chart that are named; all further rows are shown as one. */
 enum { REPORT_ROWS = 14 };
 
-/* How many rows of a chart have a total; they are the first. Of buckets: all up to the last one
- * that has. */
+/*
+ * Returns how many rows of a chart have a total; they come first. For buckets this counts all rows
+ * up to the last one with a total.
+ */
 size_t report_rows(const struct report_series *series);
-/* How many of these have names of their own. */
+/* Returns how many of these rows are named. */
 size_t report_named_rows(const struct report_chart *chart, const struct report_series *series);
 
-/* The sum of the totals of some rows. */
+/* Returns the sum of the totals of the rows from first to end, which is excluded. */
 uint64_t report_total(const struct report_series *series, size_t first, size_t end);
-/* The step in which rows together grew most, and by how much; the first of several. */
+/*
+ * Returns the greatest growth of the rows together in one step, and sets *step to the first step
+ * that had it.
+ */
 uint64_t report_peak(const struct report *report, const struct report_series *series, size_t first,
 		     size_t end, unsigned *step);
-/* The time over which a mean is taken: that of the recording, but at least a step, or the mean
- * would be above the peak. */
+/*
+ * Returns the time, in 100 ns, over which means are taken: the duration of the recording, but at
+ * least one step, because otherwise the mean could exceed the peak.
+ */
 uint64_t report_mean_time(const struct report_steps *steps);
 
-/* What the first rows of charts were first in. */
+/* A line about the first row of a chart, such as "CPU time". */
 struct report_first {
 	const char *sample, *what;
-	const char *unless; /* a sample that says it better, if there is one */
+	const char *unless; /* the line is left out if this sample has a chart; may be NULL */
 };
 enum { REPORT_FIRSTS = 17 };
 extern const struct report_first *const report_firsts;
-/* The chart of it; REPORT_CHARTS: nothing to show. */
+/* Returns the chart of the line; REPORT_CHARTS: nothing to show. */
 size_t report_first_chart(const struct report *report, const struct report_first *first);
 
 /* A section of the page. */
 struct report_section {
 	const char *id, *title, *note; /* note NULL: none */
-	const char *collector;         /* that counts what it is about; NULL: any does */
+	const char *collector;         /* the collector that feeds the section; NULL: any */
 };
 enum { REPORT_SECTIONS = 9 };
 extern const struct report_section *const report_sections;
 bool report_section_is_empty(const struct report *report, const struct report_section *section);
 
-/* Adds the processes as members of the open object, each below the one that started it
- * (report_tree.c). */
+/* Adds the processes as members of the open object, each below its parent (report_tree.c). */
 void report_add_processes(struct json *json, const struct report_events *events);
-/* "0xC0000005 (access violation)", "1" */
+/* Adds an exit status: "0xC0000005 (access violation)", "1". */
 void report_add_exit_status(struct etw_text *out, int32_t status);
 
 /* ---- values (report_values.c) ---- */
 
-/* "12,345" */
+/* Adds "12,345". */
 void report_add_number(struct etw_text *out, uint64_t number);
-/* "12,345 events", with an s unless it is one */
+/* Adds "12,345 events", without the s for 1. */
 void report_add_counted(struct etw_text *out, uint64_t number, const char *noun);
-/* "12.3 MB", "12,345", "1.25 s": a total in a unit */
+/* Adds a total in a unit: "12.3 MB", "12,345", "1.25 s". */
 void report_add_value(struct etw_text *out, enum report_unit unit, uint64_t value);
-/* "55 %", "< 0.1 %" */
+/* Adds a share: "55 %", "< 0.1 %". */
 void report_add_share(struct etw_text *out, uint64_t part, uint64_t whole);
-/* "12.3 MB/s", "0.25 CPUs", "3 %": how fast a total of a chart grows, in so many 100 ns */
+/* Adds the growth of a total of a chart per time: "12.3 MB/s", "0.25 CPUs", "3 %". */
 void report_add_rate(struct etw_text *out, const struct report_chart *chart, uint64_t value,
 		     uint64_t time_100ns);
-/* "1 min 12 s", "150 ms" */
+/* Adds a duration: "1 min 12 s", "150 ms". */
 void report_add_duration(struct etw_text *out, uint64_t time_100ns);
-/* "07:00:12", with the date before it if the recording has more than one, and milliseconds behind
- * it if its steps are shorter than a second. Of no time "–". */
+/*
+ * Adds the time of day: "07:00:12". The date comes first if the recording has more than one, and
+ * milliseconds follow if its steps are shorter than a second. Adds "–" for no time.
+ */
 void report_add_clock(struct etw_text *out, const struct report *report, int64_t time);
-/* The upper bound of a bucket; false: it has none. */
+/* Parses the upper bound of a bucket, in nanoseconds. Returns false if the bucket has none. */
 bool report_bound(const char *le, uint64_t *ns);
 
 #endif

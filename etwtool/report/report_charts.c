@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The charts of etwtool report, in the order in which a section of the page has them, the sections,
- * and what is read from the rows of a chart.
+ * The charts of etwtool report in the order of the page, its sections, and functions that read the
+ * rows of a chart.
  */
 #include <string.h>
 
@@ -123,7 +123,7 @@ static const struct report_first first_rows[] = {
 _Static_assert(sizeof first_rows / sizeof first_rows[0] == REPORT_FIRSTS, "REPORT_FIRSTS");
 const struct report_first *const report_firsts = first_rows;
 
-/* The first chart of the sample that has a total; REPORT_CHARTS: none has. */
+/* Returns the first chart of the sample that has a total; REPORT_CHARTS if none has. */
 static size_t chart_of(const struct report *report, const char *sample)
 {
 	size_t i = 0;
@@ -196,7 +196,7 @@ size_t report_named_rows(const struct report_chart *chart, const struct report_s
 {
 	size_t rows = report_rows(series);
 
-	/* A last row for one name would say less than the name. */
+	/* If only one row were left for "others", it shows its own name instead. */
 	return chart->form == REPORT_STACK && rows > REPORT_ROWS + 1 ? REPORT_ROWS : rows;
 }
 

@@ -2,17 +2,16 @@
 /*
  * Reads single records for etwtool report, after the rules have counted them.
  *
- * Processes: a Start or a DCStart begins an instance, a Stop ends it, a DCStop says that it still
- * runs when the session ends. An instance that is first seen in another way than by its Start began
- * before the recording. The instances are kept in the order in which they are seen, so a process id
- * that Windows gives out again is another row. Their number is limited; what is beyond the limit is
- * counted. Who is whose parent is looked up by the page, when all of them are known.
+ * Processes: a Start or a DCStart begins an instance, a Stop ends it, and a DCStop states that it
+ * still runs when the session ends. An instance whose first record is not its Start began before
+ * the recording. The instances are kept in the order of their first records. When Windows reuses a
+ * process id, the new process is another row. Their number is limited; further ones are counted.
+ * The page looks up parents at the end, when all instances are known.
  *
- * Files: any number of paths may be written, so their bytes are summed by a sketch (top_sketch.h),
- * which has room for FILES_MOST pairs of a path and a process, and says how far each sum may be
- * off: not at all as long as there are fewer. Which bytes count is what the rules of
- * etw_file_written_bytes_total say, so the sums of both agree. The path is shown with the volume's
- * letter where it is known.
+ * Files: any number of paths may be written, so their bytes are summed by a sketch (top_sketch.h).
+ * It has room for FILES_MOST pairs of a path and a process, and gives an error bound for each sum,
+ * which is 0 while there are fewer pairs. The rules of etw_file_written_bytes_total decide which
+ * bytes count, so both sums agree. The path is shown with the volume's letter if that is known.
  */
 #include "etwtool/report/report_events.h"
 
@@ -29,8 +28,8 @@
 enum {
 	FILES_MOST = 4096,
 	PATHS_BYTES = 16 << 20,
-	PATH_MOST = 1024,   /* bytes of a path; the rest is cut off */
-	COMMAND_MOST = 512, /* likewise, of a command line */
+	PATH_MOST = 1024,   /* bytes of a path; longer paths are cut */
+	COMMAND_MOST = 512, /* bytes of a command line; longer ones are cut */
 	PROCESS_START = 1,
 	PROCESS_STOP = 2,
 	PROCESS_DCSTART = 3,
@@ -96,7 +95,10 @@ static bool read_number(const struct etw_event_class *class, const struct etw_re
 			    value);
 }
 
-/* As UTF-8, at most so many bytes; "" if the record does not have it. NULL without memory. */
+/*
+ * Reads a text as UTF-8, at most `most` bytes; "" if the record does not have it. The caller
+ * frees it. NULL without memory.
+ */
 static char *read_text(const struct etw_event_class *class, const struct etw_record *record,
 		       const char *name, size_t most)
 {
@@ -126,7 +128,10 @@ static struct report_process *add_process(struct report_events *events,
 	uint64_t *index;
 
 	if (events->process_count == REPORT_PROCESSES) {
-		/* Of a process that is left out, its stop comes as well. */
+		/*
+		 * Only starts count, because the stop of a process that is left out comes here as
+		 * well.
+		 */
 		events->processes_left_out += record->opcode == PROCESS_START ||
 					      record->opcode == PROCESS_DCSTART;
 		map_remove(&events->running, process_id);
@@ -170,7 +175,7 @@ static void take_process(struct report_events *events, const struct etw_record *
 		process = &events->processes[*index];
 	}
 	if (process && record->opcode == PROCESS_START && process->end == ETW_RECORD_NO_TIME) {
-		process->end = record->time; /* its stop was lost: it ended before that */
+		process->end = record->time; /* the stop was lost; it ended earlier */
 	}
 	if (!process || record->opcode == PROCESS_START || process->end != ETW_RECORD_NO_TIME) {
 		process = add_process(events, record, class, process_id);
@@ -205,8 +210,10 @@ static bool read_derived(const struct derived_field *row, struct derived_read *r
 	return row->read(read) == DERIVED_FOUND;
 }
 
-/* The path as people know it: "\Device\HarddiskVolume3\a" is "C:\a" on volume C:. volume: the label
- * id of its volume, or INTERN_FULL. */
+/*
+ * Adds the path as people know it: "\Device\HarddiskVolume3\a" becomes "C:\a" on volume C:. volume
+ * is the label id of its volume, or INTERN_FULL.
+ */
 static void add_path(struct etw_text *out, const struct report_events *events,
 		     const struct etw_field_slice *raw, uint64_t volume)
 {
@@ -227,7 +234,7 @@ static void add_path(struct etw_text *out, const struct report_events *events,
 		const char *name =
 			intern_text(registry_strings(events->registry), (uint32_t)volume, NULL);
 
-		/* A volume without a letter keeps the name of its device. */
+		/* Without a letter the volume keeps its device name. */
 		if (name[0] != '\0' && name[1] == ':' && name[2] == '\0') {
 			text_add_string(out, name);
 			path = rest;
@@ -239,8 +246,8 @@ static void add_path(struct etw_text *out, const struct report_events *events,
 }
 
 /*
- * The id of the record's path in events->paths. Most records are about a few files, so the answers
- * for the latest paths are kept; the path as recorded says whether an answer is still right.
+ * Returns the id of the record's path in events->paths. Most records are about a few files, so the
+ * ids of recent paths are cached; a cached id is valid if the path as recorded is the same.
  */
 static uint32_t path_id(struct report_events *events, struct derived_read *read)
 {
@@ -276,7 +283,10 @@ static void take_file(struct report_events *events, const struct etw_record *rec
 	struct derived_read read = { .tracker = tracker, .record = record };
 	uint32_t bytes, flags = 0;
 
-	/* The layouts of kernel events are there as long as the program. */
+	/*
+	 * The pointer can be kept, because the layouts of kernel events live as long as the
+	 * program.
+	 */
 	if (events->layout != class->schema) {
 		events->layout = class->schema;
 		events->size_index = etw_schema_find_field(class->schema, "IoSize");
@@ -300,7 +310,7 @@ static const char *text_of(const struct intern *texts, uint32_t id)
 	return id == INTERN_FULL ? "_other" : intern_text(texts, id, NULL);
 }
 
-/* Whether a file stands before another in the list. */
+/* Returns whether file a comes before file b in the list. */
 static bool is_before(const struct report_file *a, const struct report_file *b)
 {
 	int order = strcmp(a->path, b->path);
@@ -317,7 +327,7 @@ size_t report_files(const struct report_events *events, enum report_direction di
 	const struct top_sketch *sketch = &events->files[direction];
 	size_t count = 0;
 
-	/* An insertion sort into few places. */
+	/* An insertion sort is enough for so few entries. */
 	for (uint32_t i = 0; i < sketch->count; i++) {
 		const struct top_counter *counter = &sketch->counters[i];
 		struct report_file file = {

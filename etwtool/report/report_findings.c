@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader of a report should know first.
+ * Finds what a reader of a report should know first.
  *
- * Losses are what Windows counted while the recording was made, and what could not be read of the
- * file. Windows writes its counts into the header when the session is stopped; a recording that was
- * not closed has zeros there, which say nothing. Doubts are what the exporter counts about its own
+ * Losses are what Windows counted while the recording was made, and what could not be read from the
+ * file. Windows writes its counts into the header when the session is stopped; if a recording was
+ * not closed, they are zero and mean nothing. Doubts are what the exporter counts about its own
  * work (docs/metrics.md): events without a layout, names that no event has, limits that were
  * reached.
  *
  * What happened is for a reader who has a minute: which processes ended by an exception, how slow
- * the disks were at worst, and who made them write. Nothing is judged that the recording does not
- * say: a process that ends with a status of its own, such as 1, may mean anything, and a slow disk
- * may be an old one.
+ * the disks were at worst, and which processes made them write. Nothing is judged that the
+ * recording does not say: a process that ends with its own status, such as 1, may mean anything,
+ * and a slow disk may be an old one.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -24,21 +24,21 @@
 #include "exporter/track/state_gauges.h"
 
 enum {
-	FAILURES = 4,      /* of processes, that are said */
-	REMARKS_MOST = 20, /* of one counter */
+	FAILURES = 4,      /* failed processes that are named */
+	REMARKS_MOST = 20, /* findings about one counter */
 };
 
 struct finder {
 	const struct report *report;
 	report_on_finding *on_finding;
 	void *context;
-	struct etw_text text; /* of the finding under way */
+	struct etw_text text; /* text of the present finding */
 	size_t name_size;
 	bool failed;
 	bool about_losses;
 };
 
-/* The finding begins with a name. */
+/* Begins a finding with a name. */
 static void begin_with(struct finder *finder, const char *name)
 {
 	text_add_utf8_clean(&finder->text, name, strlen(name));
@@ -112,15 +112,15 @@ static void find_losses(struct finder *finder)
 	}
 }
 
-/* What a row of a remark's counter means: so many of a noun, and a sentence about them in two
- * parts, between which the name of the row stands if `after` is set. */
+/* The meaning of a row of a remark's counter: a number of a noun, and a sentence about them. The
+ * sentence is `before`; if `after` is not NULL, the name of the row and `after` follow. */
 struct remark {
-	const char *sample, *name; /* name NULL: any */
+	const char *sample, *name; /* name NULL: any row */
 	const char *type, *noun, *before, *after;
-	bool name_first; /* events chose the name, so the sentence begins with it */
+	bool name_first; /* begin the sentence with the name, because events chose it */
 };
 
-/* NULL: nothing is wrong. */
+/* Finds the remark for a row; NULL if the row means nothing bad. */
 static const struct remark *find_remark(const char *sample, const char *name)
 {
 	static const struct remark rows[] = {
@@ -182,7 +182,7 @@ static void find_remarks(struct finder *finder, size_t chart)
 			add_remark(finder, remark, &series->rows[i]);
 		}
 	}
-	/* Events choose the names of some of these rows. */
+	/* The number of rows is limited, because events choose the names of some. */
 	if (rows > REMARKS_MOST && remark) {
 		text_add_format(&finder->text, "%zu more rows of this type are left out.",
 				rows - REMARKS_MOST);
@@ -226,7 +226,7 @@ static void find_doubts(struct finder *finder)
 
 /* ---- what happened ---- */
 
-/* The failure that follows another one in time; NULL: none. */
+/* Returns the failure that follows `last` in time; NULL if there is none. */
 static const struct report_process *next_failure(const struct report_events *events,
 						 const struct report_process *last)
 {
@@ -292,7 +292,9 @@ bool report_bound(const char *le, uint64_t *ns)
 	return true;
 }
 
-/* "up to 2.05 ms": how long so many percent of what the buckets count took at most. */
+/*
+ * Adds "up to 2.05 ms": the bound under which `percent` percent of the bucketed observations are.
+ */
 static void add_within(struct etw_text *text, const struct report_series *series, unsigned percent)
 {
 	uint64_t below = 0, bound;
@@ -307,7 +309,8 @@ static void add_within(struct etw_text *text, const struct report_series *series
 	}
 	bounded = report_bound(series->rows[i].name, &bound);
 	if (!bounded) {
-		report_bound(series->rows[i - 1].name, &bound); /* the last one that has one */
+		/* the bound of the last bucket that has one */
+		report_bound(series->rows[i - 1].name, &bound);
 	}
 	text_add_string(text, bounded ? "up to " : "more than ");
 	report_add_value(text, REPORT_SECONDS, bound);
@@ -338,7 +341,7 @@ static void find_disk_times(struct finder *finder)
 	}
 }
 
-/* The chart of a sample by a label; REPORT_CHARTS: it has nothing to show. */
+/* Returns the chart of a sample by a label; REPORT_CHARTS if there is nothing to show. */
 static size_t chart_by(const struct report *report, const char *sample, const char *label)
 {
 	size_t i = 0;
@@ -351,7 +354,7 @@ static size_t chart_by(const struct report *report, const char *sample, const ch
 	return i;
 }
 
-/* Who made the disks write, where the recording can say it of most bytes. */
+/* Names the processes that made the disks write, if the recording attributes most bytes. */
 static void find_disk_cause(struct finder *finder)
 {
 	static const char caused[] = "etw_disk_caused_written_bytes_total";
@@ -406,8 +409,10 @@ bool report_find(const struct report *report, report_on_finding *on_finding, voi
 
 /* ---- collectors that the recording does not feed ---- */
 
-/* A collector is fed if the dry run saw an event that one of its rules is about; one that has no
- * rules, if its family has a sample. */
+/*
+ * A collector is fed if the dry run saw an event for one of its rules. A collector without rules is
+ * fed if its family has a sample.
+ */
 bool report_is_fed(const struct report *report, const char *collector)
 {
 	const struct dry_run_rule *rule;

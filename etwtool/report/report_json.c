@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The document of etwtool report, which its page draws and other programs read. docs/report.md
- * describes it; what is added to it is described there, and what changes its meaning raises the
- * version.
+ * The JSON document of etwtool report, which its page draws and other programs read. docs/report.md
+ * describes it; describe additions there, and raise the version if a change alters the meaning.
  *
- * The values of a row are how much it grew in each step; a negative number -n stands for n steps of
- * 0, because most are, and zeros at the end are left out. Seconds are nanoseconds.
+ * The values of a row are its growth in each step. A negative number -n stands for n steps of 0,
+ * because most steps are 0; zeros at the end are left out. Seconds are in nanoseconds.
  */
 #include <string.h>
 
@@ -139,7 +138,7 @@ static void add_steps(struct writer *writer, const struct report_series *series,
 	json_array_end(writer->json);
 }
 
-/* The total of some rows, and the step in which they grew most together. */
+/* Adds the total of some rows, and the step in which they grew most together. */
 static void add_totals(struct writer *writer, const struct report_series *series, size_t first,
 		       size_t end)
 {
@@ -238,7 +237,7 @@ static void add_files(struct json *json, const struct report *report, const char
 
 /* ---- what the recording lacks ---- */
 
-/* What a collector needs, to be freed by record_needs_done(). */
+/* Returns what a collector needs; the caller frees it with record_needs_done(). */
 static struct record_needs needs_of(struct json *json, const struct report *report,
 				    const struct collector *collector)
 {
@@ -271,7 +270,7 @@ static void add_lacks(struct json *json, const struct report *report)
 	json_array_end(json);
 }
 
-/* The lines of logman that record what a collector counts. */
+/* Adds the logman lines that record what a collector counts. */
 static void add_how(struct json *json, const struct report *report, const char *name)
 {
 	for (size_t i = 0; i < report->rules->collector_count; i++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A report in Markdown, to be pasted into a ticket: what was recorded, what was lost, what
- * happened, who was first in what, and what is missing. It is short, however large the recording
- * is.
+ * Writes a report in Markdown, for pasting into a ticket: what was recorded, what was lost, what
+ * happened, the first row of each chart, and what is missing. It is short for a recording of any
+ * size.
  *
- * Names come from the recording, so each stands in a code span, where nothing is markup, a link or
- * a mention of a person. A span would end at a back quote, and a cell of a table at a bar,
- * so look-alikes take their places; characters that mislead readers become U+FFFD.
+ * Names come from the recording, so each is put into a code span, in which nothing is markup, a
+ * link or a mention of a person. A back quote would end a span, and a bar would end a table cell,
+ * so similar characters replace them; characters that mislead readers become U+FFFD.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void add_string(struct etw_text *out, const char *name)
 
 /* ---- what was recorded ---- */
 
-/* "2024-05-14 07:00:00.002", or without the date if it is that of another time. */
+/* Adds a time such as "2024-05-14 07:00:00.002", without the date if `after` has the same date. */
 static void add_utc(struct etw_text *out, int64_t time, int64_t after)
 {
 	char text[UTC_TEXT_SIZE], other[UTC_TEXT_SIZE];
@@ -129,7 +129,7 @@ static void add_session(struct etw_text *out, const struct report *report)
 
 struct findings {
 	struct etw_text *out;
-	const char *title; /* that comes before the next one; NULL: it is there */
+	const char *title; /* heading before the next finding; NULL: already written */
 	bool about_losses;
 };
 

@@ -3,10 +3,10 @@
  * The page of etwtool report: page/report.html with its fields filled in.
  *
  * A field is a name in double braces, and a row of the table below adds its text. The page is one
- * file that loads nothing: the document (report_json.c), which is all that it has of the recording,
- * the style, and the scripts that draw the document. Without JavaScript the page shows the Markdown
- * (report_markdown.c). The Content Security Policy allows only these scripts and styles, by their
- * hashes, so a name of a process or file that gets into the page as markup by some mistake could
+ * file that loads nothing. It contains the document (report_json.c), which is its only data about
+ * the recording, the style, and the scripts that draw the document. Without JavaScript the page
+ * shows the Markdown (report_markdown.c). The Content Security Policy allows only these scripts and
+ * styles, by their hashes. So if the name of a process or file became markup by a bug, it could
  * still not run, load or send anything.
  *
  * Nothing on the page depends on when or where it was made: the same recording gives the same
@@ -31,7 +31,7 @@ static const struct builtin_file *find_file(const char *name)
 	return &builtin_report_files[i];
 }
 
-/* The files that stand in the page, in this order; the last is NULL. */
+/* The files that the page contains, in this order; the last is NULL. */
 static const char *const styles[] = { "style", "report_style", NULL };
 static const char *const scripts[] = { "chart", "report_page", "report_script", NULL };
 
@@ -70,8 +70,10 @@ static void add_scripts(struct etw_text *html, const struct report *report)
 	}
 }
 
-/* In a script element only "<" can end the element or begin a comment; in JSON it can only stand in
- * a string. */
+/*
+ * Escapes "<", because nothing else can end a script element or begin a comment in it. In JSON it
+ * occurs only inside strings.
+ */
 static void add_data(struct etw_text *html, const struct report *report)
 {
 	struct etw_text data = { 0 };
@@ -94,7 +96,7 @@ static void add_markdown(struct etw_text *html, const struct report *report)
 	char *line, *end;
 
 	report_add_markdown(&text, report);
-	/* A line feed is a character that text_add_html() replaces. */
+	/* Lines are added one by one, because text_add_html() would replace line feeds. */
 	for (line = text.data; line && (end = strchr(line, '\n')) != NULL; line = end + 1) {
 		*end = '\0';
 		text_add_html(html, line);

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counters of the exporter over the time of a recording, in bounded memory.
+ * Samples the counters of the exporter over the time of a recording, in bounded memory.
  *
- * How long a recording is, only its end shows: its header says when the session was stopped, but
- * that of a recording that was cut off does not or is wrong, and a header can lie. So the steps
- * begin short: with a sixteenth of the length that is right for what the header says, or with 1 ms;
- * and whenever there are more than REPORT_STEPS of them, two and two become one. The values are
- * cumulative, so the one at the end of the second step is that of the two together. If the header
- * is right, the steps end with a length that people count in, or half of it.
+ * The duration of a recording is known only at its end. The header says when the session was
+ * stopped, but not if the recording was cut off, and a header can be wrong. So the steps begin
+ * short: a sixteenth of the length that fits the header's duration, or 1 ms without it. Whenever
+ * there are more than REPORT_STEPS steps, each two are joined. The values are cumulative, so the
+ * joined step has the value of the second one. If the header is right, the final length of the
+ * steps is a usual unit of time, or half of it.
  *
- * The values are those of the exposition (metrics/visit.h), so the numbers of the report are by
- * construction those of the exporter: what the report shows last is what `--once` prints. The
- * samples that a chart sums are added up as integers, seconds as nanoseconds, so that nothing is
- * rounded. A counter with many label sets gives some back when their processes ended long ago
- * (metrics/eviction.c); a sum that falls for this reason keeps its height here and goes on growing
- * from there. Of rows that are gone in this way only the greatest stay: a recording may have any
- * number of processes, one after the other.
+ * The values are those of the exposition (metrics/visit.h), so the last values of the report are
+ * those that `--once` prints. The samples that a chart sums are added as integers, seconds as
+ * nanoseconds, so that nothing is rounded. A counter with many label sets evicts some after their
+ * processes have ended (metrics/eviction.c). If a sum falls for this reason, its total stays here
+ * and continues to grow. Of rows without samples only the greatest are kept, because a recording
+ * may have any number of processes, one after the other.
  *
  * The first record of every recording is its header, whose time is the start of the session. In a
- * circular recording what followed it may be overwritten, and the next record is hours later. The
- * steps therefore begin with the second record.
+ * circular recording the events after it may be overwritten, so that the next record is hours
+ * later. Therefore the steps begin with the second record.
  */
 #include "etwtool/report/report_series.h"
 
@@ -33,7 +32,7 @@
 #include "base/text.h"
 #include "metrics/visit.h"
 
-enum { NANOSECONDS = 9 }; /* decimals of seconds */
+enum { NANOSECONDS = 9 }; /* decimals of seconds in nanoseconds */
 
 #define MICROSECOND INT64_C(10)
 #define MS          INT64_C(10000)
@@ -49,7 +48,7 @@ static uint64_t hash_name(const char *name)
 	return text_hash(name, strlen(name), hash_seed());
 }
 
-/* NULL without memory. */
+/* Finds or adds a row; NULL without memory. */
 static struct report_row *find_row(struct report_series *series, const char *name)
 {
 	uint64_t key = hash_name(name);
@@ -87,7 +86,10 @@ static void add_value(struct report_charted *charted, size_t chart, const char *
 	charted->failed |= !row;
 }
 
-/* Whether a chart shows the samples of a family: "etw_x_seconds_sum" is one of "etw_x_seconds". */
+/*
+ * Returns whether a chart shows samples of a family: "etw_x_seconds_sum" belongs to
+ * "etw_x_seconds".
+ */
 static bool chart_has(const struct report_chart *chart, const struct family *family)
 {
 	const char *name = family_name(family), *label;
@@ -108,7 +110,7 @@ static bool chart_has(const struct report_chart *chart, const struct family *fam
 	return buckets;
 }
 
-/* A value in the unit of charts: whole bytes and events, or nanoseconds. */
+/* Returns a value in the unit of charts: whole bytes and events, or nanoseconds. */
 static uint64_t value_in(enum report_unit unit, const struct visited_sample *sample)
 {
 	uint64_t value = sample->value;
@@ -123,7 +125,7 @@ static uint64_t value_in(enum report_unit unit, const struct visited_sample *sam
 	return value;
 }
 
-/* Every bucket with the text of its bound as the exposition has it. */
+/* Adds every bucket under the text that its bound has in the exposition. */
 static void add_buckets(struct report_charted *charted, size_t chart,
 			const struct visited_sample *sample)
 {
@@ -138,10 +140,10 @@ static void add_buckets(struct report_charted *charted, size_t chart,
 	add_value(charted, chart, "+Inf", sample->buckets[count]);
 }
 
-/* A visit of the registry. */
+/* The state of one visit of the registry. */
 struct reading {
 	struct report_charted *charted;
-	uint64_t charts; /* that show the family under way; bit i: the chart with this index */
+	uint64_t charts; /* charts of the present family; bit i is the chart with index i */
 };
 _Static_assert(REPORT_CHARTS <= 64, "charts are bits of a uint64_t");
 
@@ -177,7 +179,7 @@ static void add_sample(void *context, const struct visited_sample *sample)
 	}
 }
 
-/* Rows that must stay, then those with most. */
+/* Sorts rows with samples first, then by total, greatest first. */
 static int compare_to_keep(const void *a, const void *b)
 {
 	const struct report_row *x = a, *y = b;
@@ -191,7 +193,7 @@ static int compare_to_keep(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Adds a row's steps and total to those of the row of the others, and frees it. */
+/* Adds the steps and total of a row to the "_other" row, and frees its memory. */
 static void join_row(struct report_row *others, struct report_row *row)
 {
 	others->total = count_sum(others->total, row->total);
@@ -202,7 +204,7 @@ static void join_row(struct report_row *others, struct report_row *row)
 	free(row->steps);
 }
 
-/* Half of the rows that are gone become part of "_other". False without memory. */
+/* Merges half of the rows that are gone into "_other". Returns false without memory. */
 static bool join_gone(struct report_series *series, size_t gone)
 {
 	struct report_row *others = find_row(series, other_name);
@@ -212,7 +214,7 @@ static bool join_gone(struct report_series *series, size_t gone)
 	if (!others) {
 		return false;
 	}
-	/* It stays, also if no sample has this name. */
+	/* "_other" must stay even if no sample has this name, so it is sorted as if it had one. */
 	seen = others->seen;
 	others->seen = UINT64_MAX;
 	qsort(series->rows, series->count, sizeof *series->rows, compare_to_keep);
@@ -237,7 +239,7 @@ static bool join_gone(struct report_series *series, size_t gone)
 	return true;
 }
 
-/* False without memory. */
+/* Adds the growth since the last visit to the totals. Returns false without memory. */
 static bool end_visit(struct report_series *series)
 {
 	size_t gone = 0;
@@ -254,7 +256,7 @@ static bool end_visit(struct report_series *series)
 	return gone <= REPORT_GONE_MOST || join_gone(series, gone);
 }
 
-/* Reads the counters as they are now. */
+/* Reads the present values of the counters. */
 static void read_counters(struct report_charted *charted, struct registry *registry)
 {
 	struct reading reading = { .charted = charted };
@@ -270,11 +272,10 @@ static void read_counters(struct report_charted *charted, struct registry *regis
 
 /* ---- steps ---- */
 
-/* The steps begin with the length for the time that the header says, halved so often. */
+/* The first steps have the length for the header's duration, halved this many times. */
 enum { SHORTER = 4 };
 
-/* The shortest length of steps, of those that people count in, with which a time has no more than
- * REPORT_STEPS of them. */
+/* Returns the shortest usual unit of time that divides the time into at most REPORT_STEPS steps. */
 static int64_t choose_step(int64_t time)
 {
 	static const int64_t lengths[] = {
@@ -305,7 +306,7 @@ static void begin(struct report_steps *steps, int64_t time)
 	steps->current = 0;
 }
 
-/* Two steps become one. */
+/* Joins each two steps into one. */
 static void join_steps(struct report_charted *charted)
 {
 	unsigned half = charted->steps.current / 2;
@@ -323,7 +324,7 @@ static void join_steps(struct report_charted *charted)
 	}
 }
 
-/* The totals of now are those at the end of these steps. */
+/* Stores the present totals as those at the end of the steps from first to end - 1. */
 static void fill_steps(struct report_charted *charted, unsigned first, unsigned end)
 {
 	for (size_t i = 0; i < REPORT_CHARTS; i++) {
@@ -343,7 +344,7 @@ void report_sample(struct report_charted *charted, struct registry *registry, in
 	uint64_t step;
 
 	steps->records++;
-	if (time < ETW_TIME_1970 || time >= END_9999) { /* ETW_RECORD_NO_TIME among them */
+	if (time < ETW_TIME_1970 || time >= END_9999) { /* includes ETW_RECORD_NO_TIME */
 		steps->outside++;
 		return;
 	}
@@ -356,8 +357,10 @@ void report_sample(struct report_charted *charted, struct registry *registry, in
 	if (time < steps->origin) {
 		return;
 	}
-	/* What was counted so far belongs to the steps before this one. A step that is left may be
-	 * joined with the one that begins only after it has its values. */
+	/*
+	 * The counts so far belong to the steps before this one. They are stored before steps are
+	 * joined, because joining reads them.
+	 */
 	step = (uint64_t)(time - steps->origin) / (uint64_t)steps->step;
 	if (step > steps->current) {
 		unsigned end = step < REPORT_STEPS ? (unsigned)step : REPORT_STEPS;

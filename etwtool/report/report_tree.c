@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of a recording as a tree, with their lifetimes, in the document of etwtool report.
+ * Arranges the processes of a recording as a tree, with their lifetimes, in the document of etwtool
+ * report.
  *
- * A process names its parent by a process id, which may have meant another process before and may
- * mean another one later. So the parent is the instance that ran when the child began; of several
- * the one that began last. A recording can claim anything, circles too: each instance is listed
- * once, below its parent if that does not stand below itself, and without one otherwise.
+ * A process names its parent by a process id, which can belong to other processes before and after.
+ * So the parent is the instance that ran when the child began; if there are several, the one that
+ * began last. A recording can claim anything, even circles: each instance is listed once, below its
+ * parent, or without a parent if that would be below itself.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static uint32_t find_parent(const struct report_events *events, uint32_t child)
 	return found;
 }
 
-/* Whether an instance stands below another one, or is it. */
+/* Returns whether an instance is the other one or below it. */
 static bool is_below(const struct node *nodes, uint32_t lower, uint32_t upper)
 {
 	while (lower != NONE && lower != upper) {
@@ -52,7 +53,9 @@ static bool is_below(const struct node *nodes, uint32_t lower, uint32_t upper)
 	return lower == upper;
 }
 
-/* NULL without memory; for the caller to free. The last node is the root. */
+/*
+ * Makes the tree, which the caller frees. The last node is the root. Returns NULL without memory.
+ */
 static struct node *make_tree(const struct report_events *events)
 {
 	uint32_t count = (uint32_t)events->process_count;
@@ -80,7 +83,7 @@ static struct node *make_tree(const struct report_events *events)
 
 /* ---- rows ---- */
 
-/* "NTSTATUS Values", [MS-ERREF] 2.3.1; corexcep.h and ehdata.h for the last two. */
+/* Source: "NTSTATUS Values", [MS-ERREF] 2.3.1; corexcep.h and ehdata.h for the last two. */
 static const struct {
 	uint32_t status;
 	const char *name;
@@ -102,7 +105,7 @@ static const struct {
 	{ 0xe06d7363, "unhandled C++ exception" },
 };
 
-/* A status that is an NTSTATUS of an error is written as people search for it. */
+/* An NTSTATUS of an error is written in the form that people search for. */
 void report_add_exit_status(struct etw_text *out, int32_t status)
 {
 	if (status >= 0) {
@@ -117,7 +120,7 @@ void report_add_exit_status(struct etw_text *out, int32_t status)
 	}
 }
 
-/* A time of a process; a record may have one that no calendar has. */
+/* Adds a time of a process. A time that RFC 3339 cannot express is moved to the nearest one. */
 static void add_time(struct json *json, const char *key, int64_t time)
 {
 	time = time < END_9999 ? time : END_9999 - 1;

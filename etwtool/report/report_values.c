@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of etwtool report as people read them, in findings and Markdown. The script of the page
- * (page/report_page.js, ../../exporter/http/page/chart.js) writes them in the same way.
+ * Formats values of etwtool report for people, in findings and Markdown. The script of the page
+ * (page/report_page.js, ../../exporter/http/page/chart.js) formats them in the same way.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -43,12 +43,12 @@ static void add_bytes(struct etw_text *out, double bytes)
 		bytes /= 1000;
 		i++;
 	}
-	/* A rate may be a part of a byte. */
+	/* A rate may have a fraction of a byte. */
 	decimals = (i > 0 || bytes != floor(bytes)) && bytes < 99.95 ? 1 : 0;
 	text_add_format(out, "%.*f %s", decimals, bytes, units[i]);
 }
 
-/* A number with three digits or so. */
+/* Adds a number with about three digits. */
 static void add_real(struct etw_text *out, double value)
 {
 	if (value > 0 && value < 0.0005) {
@@ -147,7 +147,7 @@ void report_add_clock(struct etw_text *out, const struct report *report, int64_t
 		text_add_string(out, "–");
 		return;
 	}
-	/* "2020-07-29T00:07:00.6236167Z" */
+	/* The text reads "2020-07-29T00:07:00.6236167Z". */
 	if (etw_time_since_1970(steps->first) / day != etw_time_since_1970(steps->last) / day) {
 		text_add(out, text, 10);
 		text_add_char(out, ' ');

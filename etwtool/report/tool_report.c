@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool report: what is in a recording, as one HTML file for people, as a JSON document, or as
- * Markdown.
+ * etwtool report: shows what is in a recording, as one HTML file for people, as a JSON document, or
+ * as Markdown.
  *
- * The recording is replayed as the exporter does it, with every collector on. Three things watch
- * the replay: report_series.c samples the counters over time, report_events.c looks at the records
- * of processes, files and the machine, and a dry run notes which rules had events. From these
- * the report is made in memory: its size depends on the number of charts and steps, and not on that
- * of the recording.
+ * The recording is replayed as in the exporter, with every collector on. Three observers watch the
+ * replay: report_series.c samples the counters over time, report_events.c reads the records of
+ * processes, files and the machine, and a dry run notes which rules had events. The report is made
+ * from these in memory. Its size depends on the number of charts and steps, not on the size of the
+ * recording.
  *
- * The report takes the place of the output file when it is whole, so an interrupted run leaves no
- * half of a report, and a report that is open elsewhere stays readable. A file of the same name
- * that is no report is not replaced: FILE.html could be anything.
+ * The report replaces the output file when it is complete. So an interrupted run leaves no partial
+ * report, and a report that is open elsewhere stays readable. A file of the same name that is no
+ * report is not replaced, because FILE.html could be anything.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,11 +29,11 @@
 
 struct request {
 	struct tool_arguments arguments;
-	unsigned format; /* an index of formats */
+	unsigned format; /* index of formats */
 	bool no_steps;
-	const char *output; /* "-": standard output; NULL: FILE.html, and that for other formats */
+	const char *output; /* "-": standard output; NULL: FILE.html, or the ending of the format */
 	const char *config;
-	struct problems problems; /* of the configuration */
+	struct problems problems; /* problems of the configuration */
 };
 
 #define AT(member) .offset = offsetof(struct request, member)
@@ -62,7 +62,7 @@ static const struct command_option option_rows[] = {
 struct making {
 	struct report report;
 	struct setup setup;
-	struct runner *runner; /* of the replay */
+	struct runner *runner; /* runs the replay */
 };
 
 /* ---- the replay ---- */
@@ -155,7 +155,7 @@ static void show_problem(void *context, const char *sentence, bool warning)
 	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "report", "%s", sentence);
 }
 
-/* Adds the report; false with a sentence. */
+/* Adds the report. Returns false with an error. */
 static bool make_report(struct request *request, struct etw_text *out, struct etw_error *err)
 {
 	const struct setup_options setup = { .manifests = &request->arguments.manifests,
@@ -247,7 +247,7 @@ static int run(struct tool_arguments *arguments)
 	} else {
 		status = write_report(request, path.data, &err);
 	}
-	/* Problems of the configuration are shown already. */
+	/* Problems of the configuration were shown before. */
 	if (err.code != ETW_ERROR_NONE && status != TOOL_DONE &&
 	    (request->problems.errors == 0 || err.code != ETW_ERROR_CONFIG)) {
 		tool_complain(status, "report", "%s", err.text);

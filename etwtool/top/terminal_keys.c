@@ -2,7 +2,10 @@
 #include "base/utf8.h"
 #include "etwtool/top/terminal.h"
 
-/* "XTerm Control Sequences", section "PC-Style Function Keys". */
+/*
+ * Returns the key of a sequence. Source: "XTerm Control Sequences", section "PC-Style Function
+ * Keys".
+ */
 static uint32_t key_of_sequence(char last, unsigned number)
 {
 	switch (last) {
@@ -29,7 +32,7 @@ static uint32_t key_of_sequence(char last, unsigned number)
 	}
 }
 
-/* ESC [ or ESC O, parameters, and a last byte. */
+/* Takes a sequence: ESC [ or ESC O, parameters, and a last byte. */
 static size_t take_sequence(const char *bytes, size_t size, bool all, uint32_t *key)
 {
 	unsigned number = 0;

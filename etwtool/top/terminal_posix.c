@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A terminal of Linux. Its driver keeps making signals of Ctrl-C, Ctrl-\ and Ctrl-Z; only the
- * collecting of lines and the echo are off. Signals are blocked, as os_stop_catch() does it, and
- * read from a descriptor (signalfd(2)), so that one poll(2) waits for keys and for signals, and no
- * code runs in a signal handler. What is written and how the terminal is set is therefore always
- * done by the main thread, between two waits, and every way out of the program goes through
- * terminal_close().
+ * A terminal of Linux. Its driver still turns Ctrl-C, Ctrl-\ and Ctrl-Z into signals; only line
+ * buffering and echo are off. Signals are blocked, as os_stop_catch() does, and read from a
+ * descriptor (signalfd(2)), so that one poll(2) waits for keys and for signals, and no code runs in
+ * a signal handler. So only the main thread writes output and sets the terminal, between two waits,
+ * and every exit of the program goes through terminal_close().
  *
- * Ctrl-Z gives the terminal back, and stops the program as the signal would have done. When the
- * shell continues it, this thread goes on behind that place, and takes the terminal again. A
- * program that was stopped by SIGSTOP could not give anything back; SIGCONT then makes it set the
- * terminal again, because a shell sets its own modes meanwhile.
+ * Ctrl-Z restores the terminal, and stops the program as the signal would have done. When the shell
+ * continues it, this thread goes on from there and takes over the terminal again. A program that is
+ * stopped by SIGSTOP cannot restore anything. SIGCONT then makes it set the terminal again, because
+ * a shell sets its own modes meanwhile.
  */
 #define _DEFAULT_SOURCE /* SIGWINCH */
 
@@ -58,7 +57,10 @@ bool terminal_write(struct terminal *terminal, const char *bytes, size_t size)
 			bytes += written;
 			size -= (size_t)written;
 		} else if (errno == EAGAIN) {
-			/* Another program has made the terminal non-blocking. */
+			/*
+			 * Waits until it is writable, because another program has made the terminal
+			 * non-blocking.
+			 */
 			struct pollfd ready = { .fd = STDOUT_FILENO, .events = POLLOUT };
 
 			(void)poll(&ready, 1, -1);
@@ -69,7 +71,9 @@ bool terminal_write(struct terminal *terminal, const char *bytes, size_t size)
 	return !terminal->gone;
 }
 
-/* Keys come at once and are not shown. In the background this stops the program (SIGTTOU). */
+/*
+ * Turns off line buffering and echo. If the program is in the background, this stops it (SIGTTOU).
+ */
 static bool set_mode(const struct terminal *terminal)
 {
 	struct termios mode = terminal->before;
@@ -86,7 +90,10 @@ static bool take_screen(struct terminal *terminal)
 	       terminal_write(terminal, TERMINAL_SCREEN_ON, sizeof TERMINAL_SCREEN_ON - 1);
 }
 
-/* Keys that were typed and not read are dropped: the shell must not take them for a command. */
+/*
+ * Restores the screen and the mode. Unread keys are dropped, because the shell would take them for
+ * a command.
+ */
 static void give_screen_back(struct terminal *terminal)
 {
 	terminal_write(terminal, TERMINAL_SCREEN_OFF, sizeof TERMINAL_SCREEN_OFF - 1);
@@ -128,7 +135,10 @@ fail:
 	return NULL;
 }
 
-/* Signals that wait go with the mask that was before: they end the program now at the latest. */
+/*
+ * Restores the terminal and the signal mask. Pending signals are delivered then, and can end the
+ * program.
+ */
 void terminal_close(struct terminal *terminal)
 {
 	if (!terminal) {
@@ -150,7 +160,7 @@ void terminal_size(const struct terminal *terminal, unsigned *columns, unsigned 
 	*rows = size.ws_row > 0 ? size.ws_row : 24;
 }
 
-/* Stops the program as SIGTSTP does; returns when it is continued. */
+/* Stops the program as SIGTSTP does; returns when the program continues. */
 static void stop_here(struct terminal *terminal)
 {
 	sigset_t stop;
@@ -175,7 +185,7 @@ static enum terminal_event take_signal(struct terminal *terminal)
 			stop_here(terminal);
 			event = take_screen(terminal) ? TERMINAL_REDRAW : TERMINAL_STOP;
 			break;
-		case SIGCONT: /* the screen is still ours */
+		case SIGCONT: /* the screen is still taken over */
 			event = set_mode(terminal) ? TERMINAL_REDRAW : TERMINAL_STOP;
 			break;
 		case SIGWINCH:
@@ -189,7 +199,7 @@ static enum terminal_event take_signal(struct terminal *terminal)
 	return event;
 }
 
-/* False: the terminal is gone. */
+/* Reads bytes of keys. Returns false if the terminal is gone. */
 static bool read_keys(struct terminal *terminal)
 {
 	ssize_t got = read(STDIN_FILENO, terminal->keys + terminal->key_bytes,
@@ -207,7 +217,7 @@ static bool take_key(struct terminal *terminal, bool all, uint32_t *key)
 			      terminal_take_key(terminal->keys, terminal->key_bytes, all, key) :
 			      0;
 
-	/* A sequence that fills the buffer is none of a keyboard. */
+	/* A sequence that fills the buffer does not come from a keyboard, so it is dropped. */
 	size = size == 0 && terminal->key_bytes == sizeof terminal->keys ? sizeof terminal->keys :
 									   size;
 	terminal->key_bytes -= size;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A console of Windows 10 or newer, which takes the same control sequences as other terminals once
- * they are enabled. Keys are read as records of the console, not as bytes, so that no other mode of
- * input is needed than one without lines and echo. Ctrl-C and a console that closes come as
- * requests to stop (os_stop_catch()), on a thread of the system; the loop therefore waits in short
- * slices and asks for them. Older consoles do not know the sequences: terminal_is_here() is false.
+ * A console of Windows 10 or newer. It supports the same control sequences as other terminals after
+ * they are enabled. Keys are read as records of the console, not as bytes, so the only mode of
+ * input needed is one without lines and echo. Ctrl-C and a closed console arrive as requests to
+ * stop (os_stop_catch()), on a thread of the system; so the loop waits in short slices and checks
+ * for them. Older consoles do not support the sequences: terminal_is_here() is false.
  */
 #include "etwtool/top/terminal.h"
 
@@ -19,7 +19,7 @@ enum { SLICE_MS = 50, NS_PER_MS = 1000000 };
 struct terminal {
 	HANDLE input, output;
 	DWORD input_before, output_before;
-	uint16_t high; /* the first half of a character of two UTF-16 units; 0: none */
+	uint16_t high; /* first half of a UTF-16 surrogate pair; 0: none */
 	bool gone;
 };
 
@@ -70,8 +70,10 @@ struct terminal *terminal_open(struct etw_error *err)
 		free(terminal);
 		return NULL;
 	}
-	/* ENABLE_PROCESSED_INPUT stays, so that Ctrl-C is a request to stop. Without quick edit,
-	 * because a click that begins a selection would halt the output. */
+	/*
+	 * ENABLE_PROCESSED_INPUT stays on, so that Ctrl-C is a request to stop. Quick edit is off,
+	 * because a click that begins a selection would halt the output.
+	 */
 	SetConsoleMode(terminal->input,
 		       ENABLE_PROCESSED_INPUT | ENABLE_WINDOW_INPUT | ENABLE_EXTENDED_FLAGS);
 	terminal_write(terminal, TERMINAL_SCREEN_ON, sizeof TERMINAL_SCREEN_ON - 1);
@@ -125,7 +127,7 @@ static uint32_t key_of_code(WORD code)
 	}
 }
 
-/* KEY_NONE: half a character, or a key that means nothing. */
+/* Returns the key of an event; KEY_NONE for half a character, or for a key that is not used. */
 static uint32_t key_of(struct terminal *terminal, const KEY_EVENT_RECORD *event)
 {
 	uint16_t unit = (uint16_t)event->uChar.UnicodeChar;
@@ -147,7 +149,7 @@ static uint32_t key_of(struct terminal *terminal, const KEY_EVENT_RECORD *event)
 	return key == '\r' ? '\n' : key;
 }
 
-/* TERMINAL_TIMEOUT: nothing of interest. */
+/* Takes one record; returns TERMINAL_TIMEOUT if it is not of interest. */
 static enum terminal_event take_record(struct terminal *terminal, uint32_t *key)
 {
 	INPUT_RECORD record;

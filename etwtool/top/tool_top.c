@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool top: processes by what they write, read, send and compute, refreshed once a second.
+ * etwtool top: shows processes by what they write, read, send and compute, refreshed once a second.
  *
  * Pages of metrics come from a feed (top_feed.h): a replay, live sessions, or an exporter. Two of
- * them make a frame, and top_view.h lays it out. What differs between a terminal and plain tables
- * is only who waits: here the terminal, which also brings keys, there the requests to stop.
+ * them make a frame, and top_view.h lays it out. A terminal and plain tables differ only in how the
+ * program waits: for the terminal, which also reports keys, or for requests to stop.
  *
- * Each tick of the clock (--delay) requests the next page; the frame is shown when the page is
- * there. In between, keys change the view, and the frame on the screen is laid out again from the
- * same two pages. A pause requests no page, except for a jump to the next event: a replay then
- * stands still, live sessions go on unseen.
+ * Each tick of the clock (--delay) requests the next page; the frame is shown when the page
+ * arrives. In between, keys change the view, and the frame on the screen is laid out again from the
+ * same two pages. During a pause no page is requested, except for a jump to the next event: a
+ * replay then stands still, and live sessions continue unseen.
  *
- * Every way out leads through terminal_close(), and what is to be said on standard error is said
- * after it. The log of live sessions, which would write into the screen, goes to the last line
- * instead.
+ * Every exit goes through terminal_close(), and messages on standard error come after it. The log
+ * of live sessions would overwrite the screen, so its last line is shown on the last line instead.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +33,7 @@
 #include "etwtool/utc.h"
 
 #define NS_PER_S    1e9
-#define UNITS_PER_S 1e7 /* of 100 ns */
+#define UNITS_PER_S 1e7 /* units of 100 ns */
 
 enum { NOT_YET_NS = 20000000, WIDTH_MOST = 10000, NOTE_SIZE = 512 };
 
@@ -52,7 +51,7 @@ struct request {
 	uint64_t count, width;
 	unsigned show;            /* SHOW_… */
 	unsigned sort;            /* index of sort_words; 0: WRITTEN */
-	struct problems problems; /* of the configuration */
+	struct problems problems; /* problems of the configuration */
 };
 
 /* ---- options ---- */
@@ -93,7 +92,7 @@ static bool read_delay(void *target, const char *value, struct etw_error *err)
 #define AT(member) .offset = offsetof(struct request, member)
 
 static const char *const show_words[] = { "auto", "rate", "total", NULL };
-/* By enum top_column. */
+/* Indexed by enum top_column. */
 static const char *const sort_words[] = { "written", "read", "fileops", "net",    "cpu",
 					  "waits",   "disk", "faults",  "events", NULL };
 
@@ -135,27 +134,27 @@ struct top {
 	struct top_view view;
 	struct top_frame frame;
 	bool has_frame;
-	bool requested; /* a page */
-	bool last;      /* no further page is requested: the replay has ended */
+	bool requested; /* a page was requested */
+	bool last;      /* the replay has ended, so no further page is requested */
 	enum {
 		JUMP_NONE,
-		JUMP_BY_KEY,    /* to the next event, once no page is requested */
-		JUMP_UNDER_WAY, /* the page is that of the next event */
+		JUMP_BY_KEY,    /* jump to the next event after the requested page */
+		JUMP_UNDER_WAY, /* the requested page is that of the next event */
 	} jump;
 	uint64_t next_ns;
-	uint64_t frames;      /* shown, or whose page did not come */
-	uint64_t tables;      /* printed */
-	struct etw_error err; /* why the run failed */
+	uint64_t frames;      /* frames shown, or pages that did not come */
+	uint64_t tables;      /* tables printed */
+	struct etw_error err; /* the reason that the run failed */
 	bool failed;
-	bool last_failed; /* the last page that was requested did not come */
+	bool last_failed; /* the last requested page did not come */
 	char note[NOTE_SIZE];
-	/* The last line of the log; guarded. */
+	/* The last line of the log; guarded by the lock. */
 	struct os_mutex lock;
 	char logged[NOTE_SIZE];
 	bool has_logged;
 };
 
-/* A log_sink. */
+/* A log_sink: keeps the line for the screen. Any thread may call it. */
 static void take_log_line(void *context, enum log_level level, const char *line, size_t size)
 {
 	struct top *top = context;
@@ -173,7 +172,7 @@ static void set_note(struct top *top, const char *text)
 	snprintf(top->note, sizeof top->note, "%s", text);
 }
 
-/* What the last line says, besides what keys set. */
+/* Chooses the text of the last line: a log line, a note that is set, or a hint. */
 static void choose_note(struct top *top)
 {
 	int64_t event = feed_next_event(top->feed);
@@ -197,7 +196,7 @@ static void fail(struct top *top, enum etw_error_code code, const char *sentence
 	top->failed = true;
 }
 
-/* False: nothing can be written. */
+/* Shows the frame. Returns false if nothing can be written. */
 static bool show(struct top *top)
 {
 	struct etw_text out = { 0 };
@@ -224,7 +223,7 @@ static bool show(struct top *top)
 
 /* ---- frames ---- */
 
-/* A page of an exporter that replays has the recording's clock. */
+/* Uses the recording's clock, if the page comes from an exporter that replays. */
 static void use_clock_of_page(struct top_frame *frame)
 {
 	double before = frame->before.facts[FACT_POSITION];
@@ -233,7 +232,10 @@ static void use_clock_of_page(struct top_frame *frame)
 	if (!frame->now.has_fact[FACT_POSITION]) {
 		return;
 	}
-	/* 0: no event has been replayed yet. Backwards: the recording has begun again. */
+	/*
+	 * 0 means that no event was replayed yet. If the position went back, the recording began
+	 * again.
+	 */
 	frame->time = now > 0 ? etw_time_add(ETW_TIME_1970, etw_i64_of_double(now * UNITS_PER_S)) :
 				ETW_RECORD_NO_TIME;
 	frame->seconds = before > 0 && now > before ? now - before : 0;
@@ -264,7 +266,7 @@ static void take_page(struct top *top, struct feed_page *page)
 	}
 }
 
-/* Looks for the requested page; true: it has come, or it has failed. */
+/* Checks for the requested page; returns true if it has come or has failed. */
 static bool look_for_page(struct top *top)
 {
 	struct feed_page page = { .time = ETW_RECORD_NO_TIME };
@@ -322,7 +324,10 @@ static void request_jump(struct top *top)
 	}
 }
 
-/* What was requested before a pause waits for its end, unless a jump goes on from there. */
+/*
+ * Returns whether pages are taken now. A page that was requested before a pause waits for its end,
+ * unless a jump needs it.
+ */
 static bool takes_pages(const struct top *top)
 {
 	return !top->view.paused || top->jump != JUMP_NONE;
@@ -340,7 +345,8 @@ static void tick(struct top *top)
 		return;
 	}
 	top->next_ns += (uint64_t)(delay_s * NS_PER_S);
-	top->next_ns = top->next_ns < now ? now : top->next_ns; /* the machine was too slow */
+	/* the machine was too slow: skip ticks */
+	top->next_ns = top->next_ns < now ? now : top->next_ns;
 	request_page(top, top->view.speed == 0 ?
 				  INT64_MAX :
 				  etw_i64_of_double(delay_s * top->view.speed * UNITS_PER_S));
@@ -432,7 +438,7 @@ static void pause_or_go_on(struct top *top)
 	top->next_ns = os_monotonic_ns();
 }
 
-/* False: the user quits. */
+/* Handles a key. Returns false if the user quits. */
 static bool take_key(struct top *top, uint32_t key)
 {
 	struct top_view *view = &top->view;
@@ -537,7 +543,7 @@ static void run_on_terminal(struct top *top)
 			changed = true;
 			break;
 		case TERMINAL_TIMEOUT:
-			changed = !top->has_frame; /* its progress */
+			changed = !top->has_frame; /* shows the progress of the replay */
 			break;
 		}
 		if (takes_pages(top) && look_for_page(top)) {
@@ -548,13 +554,16 @@ static void run_on_terminal(struct top *top)
 	}
 }
 
-/* Whether there is something to print: the first page of what runs already has no rates. */
+/* Returns whether there is something to print. The first page of a live source has no rates. */
 static bool has_values(const struct top *top)
 {
 	return top->view.totals || top->frame.has_before || top->frame.replay;
 }
 
-/* A page that did not come counts as a frame, so that --count ends what waits for an exporter. */
+/*
+ * Prints a frame. A page that did not come counts as a frame, so that --count also ends a run that
+ * waits for an exporter.
+ */
 static bool print_frame(struct top *top)
 {
 	if (top->last_failed) {
@@ -566,11 +575,14 @@ static bool print_frame(struct top *top)
 	}
 	top->frames++;
 	top->tables++;
-	/* Between two tables, an empty line. */
+	/* An empty line separates tables. */
 	return (top->tables == 1 || print_bytes("\n", 1, &top->err)) && show(top);
 }
 
-/* A replay reads the whole recording before its first table, and at full speed once more. */
+/*
+ * Shows progress. A replay reads the whole recording before its first table, and at full speed
+ * again before the table comes.
+ */
 static void show_progress(struct top *top, struct progress *progress)
 {
 	enum { WHOLE = 1000000 };
@@ -666,7 +678,7 @@ static int run_top(struct top *top)
 		err = top->err;
 	}
 	if (status == TOOL_DONE && !top->view.terminal && top->last_failed) {
-		status = TOOL_FAILED; /* why was said */
+		status = TOOL_FAILED; /* the reason was reported before */
 	} else if (status != TOOL_DONE &&
 		   (top->request->problems.errors == 0 || err.code != ETW_ERROR_CONFIG)) {
 		tool_complain(status, "top", "%s", err.text);

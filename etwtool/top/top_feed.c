@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three origins of pages behind one interface.
+ * Implements three sources of pages behind one interface.
  *
- * A recording is replayed by a thread as the exporter does it, but the pace is that of the frames:
- * the consumer counts everything up to a limit of recorded time, then waits (in the callback that
- * comes before each record) until the limit is raised. A page is written while it waits. So each
- * page holds exactly what was recorded before a moment, a pause is a limit that is not raised, and
- * a slow machine shows frames later but never wrong ones.
+ * A thread replays a recording as the exporter does, but the frames set the pace. The consumer
+ * counts everything up to a limit of recorded time. Then it waits, in the callback that comes
+ * before each record, until the limit is raised. A page is written while it waits. So each page has
+ * exactly what was recorded before a moment, a pause is a limit that is not raised, and a slow
+ * machine shows frames later but never wrong ones.
  *
- * Live sessions count on their own threads, and a page is what a scrape would get now. A page of
- * another exporter is read by a thread, because it may take seconds, in which keys must be
- * answered.
+ * Live sessions count on their own threads, and a page is what a scrape would return now. The page
+ * of another exporter is fetched by a thread, because that may take seconds, and keys must be
+ * answered meanwhile.
  */
 #include "etwtool/top/top_feed.h"
 
@@ -28,7 +28,7 @@
 #include "exporter/windows/crash.h"
 
 #define NS_PER_S    1e9
-#define UNITS_PER_S 1e7 /* of 100 ns */
+#define UNITS_PER_S 1e7 /* units of 100 ns */
 
 struct feed {
 	/* ---- recordings and sessions ---- */
@@ -38,29 +38,30 @@ struct feed {
 	bool is_replay;
 	/* ---- pages of an exporter ---- */
 	struct fetch *fetch;
-	/* ---- the thread of a replay, or that which fetches ---- */
+	/* ---- the thread that replays or fetches ---- */
 	struct os_thread thread;
 	bool threaded;
-	int64_t passed; /* the replay's thread alone: records before this time need no look */
+	/* records before this time are below the limit; used by the replay's thread alone */
+	int64_t passed;
 	struct os_mutex lock;
 	struct os_condition changed;
 	/* Guarded by the lock. */
 	bool stopping;
-	bool requested; /* a page, and it was not taken yet */
+	bool requested; /* a page was requested and not taken yet */
 	bool failed;
-	struct etw_error err; /* why */
-	bool ended;           /* the replay */
+	struct etw_error err; /* the reason, if failed */
+	bool ended;           /* the replay has ended */
 	bool waits;           /* the replay's thread has reached the limit */
-	int64_t limit;        /* records before this time count */
-	int64_t advance;      /* requested before the first record said what the time is; or 0 */
-	int64_t first; /* time of the first record that has one; ETW_RECORD_NO_TIME: none yet */
-	int64_t next_event; /* that waits */
+	int64_t limit;        /* records before this time are counted */
+	int64_t advance;      /* advance requested before the first record gave a time; or 0 */
+	int64_t first; /* time of the first record that has one; ETW_RECORD_NO_TIME: none so far */
+	int64_t next_event; /* time of the event that waits */
 	bool fetched;
-	struct etw_text page;   /* fetched … */
-	uint64_t fetched_ns;    /* … at this time, by os_monotonic_ns() … */
-	int64_t fetched_time;   /* … and by the clock of the machine */
-	int64_t page_time;      /* of the page before */
-	uint64_t page_clock_ns; /* likewise, os_monotonic_ns(); 0: there was none */
+	struct etw_text page;   /* fetched page … */
+	uint64_t fetched_ns;    /* … when it came, by os_monotonic_ns() … */
+	int64_t fetched_time;   /* … and by the machine's clock */
+	int64_t page_time;      /* time of the previous page */
+	uint64_t page_clock_ns; /* os_monotonic_ns() of the previous page; 0: none */
 };
 
 /* ---- the replay ---- */
@@ -72,7 +73,10 @@ static void start_clock(struct feed *feed, int64_t time)
 	feed->limit = etw_time_add(time, feed->advance);
 }
 
-/* Before a record counts: waits until the limit is above its time. The replay's thread. */
+/*
+ * Called before a record is counted, on the replay's thread: waits until the limit is above its
+ * time.
+ */
 static void on_time(void *context, int64_t time)
 {
 	struct feed *feed = context;
@@ -116,7 +120,7 @@ static int64_t machine_time(void)
 	return etw_time_add(ETW_TIME_1970, (int64_t)(os_unix_time_ns() / 100));
 }
 
-/* Takes the page. */
+/* Stores a page that was fetched. */
 static void keep_page(struct feed *feed, struct etw_text *page)
 {
 	text_free(&feed->page);
@@ -177,12 +181,15 @@ static bool open_exporter(struct feed *feed, const struct feed_options *options,
 	return feed->threaded;
 }
 
-/* For a recording, what costs a live session much is on as well: only a replay needs longer. */
+/*
+ * Turns on the collector sched, which is too expensive for a live session by default; a replay only
+ * takes longer.
+ */
 static bool switch_sched_on(struct collector_switches *switches, struct etw_error *err)
 {
 	for (size_t i = 0; i < switches->count; i++) {
 		if (strcmp(switches->rows[i].collector, "sched") == 0) {
-			return true; /* as the command line says */
+			return true; /* the command line has decided */
 		}
 	}
 	return collector_switches_read(switches, "--collector.sched", err);
@@ -315,7 +322,7 @@ void feed_request(struct feed *feed, int64_t advance_100ns)
 	os_mutex_unlock(&feed->lock);
 }
 
-/* With the lock. */
+/* Returns whether a page can be taken. The caller holds the lock. */
 static bool is_there(struct feed *feed)
 {
 	if (feed->is_replay) {
@@ -324,7 +331,10 @@ static bool is_there(struct feed *feed)
 	return feed->runner || feed->fetched;
 }
 
-/* The page's clock: recorded time of a replay, otherwise the machine's. With the lock. */
+/*
+ * Sets the times of the page: recorded time of a replay, otherwise the machine's. The caller holds
+ * the lock.
+ */
 static void set_time(struct feed *feed, struct feed_page *page)
 {
 	uint64_t clock_ns = feed->fetch ? feed->fetched_ns : os_monotonic_ns();
@@ -374,7 +384,9 @@ enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct etw_
 		feed->fetched = false;
 	}
 	os_mutex_unlock(&feed->lock);
-	/* The replay waits for the next request, so that its page does not change meanwhile. */
+	/*
+	 * This needs no lock: the replay waits for the next request, so its page does not change.
+	 */
 	if (state == FEED_PAGE && feed->runner) {
 		text_add_exposition(&page->text, feed->setup.registry);
 	}

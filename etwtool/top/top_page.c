@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the lines of a page of metrics. Samples are `name{label="value",…} number`; a family that
- * no column and no fact uses is skipped by its name. Values of labels have three escapes (\\, \",
- * \n). The page of another machine is input from outside: numbers of processes and of bytes are
+ * no column and no fact uses is skipped by its name. Label values have three escapes (\\, \", \n).
+ * The page of another machine is input from outside: the numbers of processes and bytes are
  * bounded, and a line that is no sample is skipped.
  *
- * A process has many samples (one for each volume, protocol, operation), which are added up. Sums
- * are doubles: bytes stay exact up to 2^53.
+ * A process has many samples (one for each volume, protocol, operation), which are summed. Sums are
+ * doubles: bytes stay exact up to 2^53.
  */
 #include "etwtool/top/top_page.h"
 
@@ -43,7 +43,7 @@ const struct top_column_row top_columns[TOP_COLUMNS] = {
 static const struct {
 	const char *family;
 	enum top_fact fact;
-	const char *label; /* that the sample must have; NULL: any sample */
+	const char *label; /* a label that the sample must have; NULL: any sample */
 } fact_rows[] = {
 	{ "etw_consumer_records_total", FACT_RECORDS, NULL },
 	{ "etw_consumer_records_total", FACT_UNDECODABLE, "=\"undecodable\"" },
@@ -63,12 +63,12 @@ static const struct {
 struct sample {
 	const char *name;
 	size_t name_size;
-	const char *labels; /* behind the brace; NULL: none */
+	const char *labels; /* text after the brace; NULL: none */
 	size_t labels_size;
 	double value;
 };
 
-/* The end of the labels: the brace that stands in no value. */
+/* Returns the brace that ends the labels; braces inside values are skipped. */
 static const char *end_of_labels(const char *at, const char *end)
 {
 	bool quoted = false;
@@ -125,7 +125,7 @@ static bool is_named(const struct sample *sample, const char *family)
 	       memcmp(family, sample->name, sample->name_size) == 0;
 }
 
-/* The value of a label, unescaped, in a text that is cleared first; false: there is none. */
+/* Replaces *value by the unescaped value of the label. Returns false if there is none. */
 static bool label_value(const struct sample *sample, const char *label, struct etw_text *value)
 {
 	const char *at = sample->labels, *end = at ? at + sample->labels_size : NULL;
@@ -153,7 +153,7 @@ static bool label_value(const struct sample *sample, const char *label, struct e
 		if (matches) {
 			return !value->failed;
 		}
-		at++; /* the quote */
+		at++; /* skips the quote */
 		at += at < end && *at == ',';
 	}
 	return false;

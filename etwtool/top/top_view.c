@@ -2,19 +2,19 @@
 /*
  * Lays out a frame of etwtool top.
  *
- * A frame is a list of lines, each at most as wide as the terminal. The header is made of pieces
- * (the recording, its time, events, losses …), which are put on as many lines as they need: what
- * was lost stays visible on a terminal of any size. Then come one line of headings, one of sums,
- * and the processes, sorted; the last line has a note or the keys.
+ * A frame is a list of lines, each at most as wide as the terminal. The header consists of pieces
+ * (the recording, its time, events, losses …), which take as many lines as they need, so that
+ * losses stay visible on a terminal of any size. Then come one line of headings, one of sums, and
+ * the processes, sorted; the last line has a note or the keys.
  *
- * The name of a process is the last thing on its line. How many columns a terminal gives to a
- * character is not always known (base/utf8.h overestimates), and so a wrong guess moves nothing
- * else. On a narrow terminal, columns are left out from the right, except the one that sorts. A
- * process without a value in any column is not shown.
+ * The name of a process is the last item of its line. How many columns a terminal uses for a
+ * character is not always known (base/utf8.h overestimates), and at the end of the line a wrong
+ * guess moves nothing else. On a narrow terminal, columns are left out from the right, except the
+ * one that sorts. A process without a value in any column is not shown.
  *
- * On a terminal, a frame begins at its upper left corner and overwrites the one before, line by
- * line, in one write: nothing is erased first, so nothing flickers. A line as wide as the terminal
- * gets no erase sequence, which would take its last character away.
+ * On a terminal, a frame begins at the upper left corner and overwrites the previous one line by
+ * line, in one write. Nothing is erased first, so nothing flickers. A line as wide as the terminal
+ * gets no erase sequence, which would delete its last character.
  */
 #include "etwtool/top/top_view.h"
 
@@ -105,9 +105,9 @@ void top_add_value(struct etw_text *out, double value, enum top_unit unit, bool 
 struct lines {
 	const struct top_view *view;
 	struct etw_text *out;
-	struct etw_text line; /* without styles; it is added when it is whole */
-	const char *style;    /* of the whole line; NULL: none */
-	unsigned left;        /* lines that still have room */
+	struct etw_text line; /* the present line without styles; added when complete */
+	const char *style;    /* style of the whole line; NULL: none */
+	unsigned left;        /* number of lines that still fit */
 	unsigned width;
 };
 
@@ -120,7 +120,7 @@ static void end_line(struct lines *lines)
 		if (terminal && lines->style) {
 			text_add_string(lines->out, lines->style);
 		}
-		/* What is in the line is clean already, and stays as it is. */
+		/* The text of the line is escaped already, so this does not change it. */
 		used = top_add_cut(lines->out, lines->line.data ? lines->line.data : "",
 				   lines->width);
 		if (terminal && lines->style) {
@@ -195,7 +195,7 @@ static double fact_of(const struct top_frame *frame, enum top_fact fact)
 	return frame->now.facts[fact];
 }
 
-/* "lost 12 (+3)": with the growth since the page before. always: also when it is 0. */
+/* Adds "lost 12 (+3)", with the growth since the previous page. always: also if the count is 0. */
 static void add_count(struct pieces *pieces, const struct top_frame *frame, enum top_fact fact,
 		      bool always, const char *what)
 {
@@ -281,7 +281,7 @@ static void end_header_line(struct lines *lines, bool alarm)
 	end_line(lines);
 }
 
-/* On as many lines as they need; a line with an alarm stands out. */
+/* Adds the pieces on as many lines as they need; a line with an alarm is highlighted. */
 static void add_pieces(struct lines *lines, const struct pieces *pieces)
 {
 	unsigned used = 0;
@@ -290,7 +290,9 @@ static void add_pieces(struct lines *lines, const struct pieces *pieces)
 	for (size_t i = 0; i < pieces->count; i++) {
 		const struct piece *piece = &pieces->list[i];
 		unsigned wide = width_of(piece->text);
-		/* What is alarming gets a line apart on a terminal, so that the style is its own.
+		/*
+		 * On a terminal an alarm gets its own line, because a style is that of a whole
+		 * line.
 		 */
 		bool parts = lines->view->terminal && alarm != piece->alarm;
 
@@ -314,12 +316,12 @@ struct shown {
 };
 
 struct table {
-	enum top_column columns[TOP_COLUMNS]; /* that fit */
+	enum top_column columns[TOP_COLUMNS]; /* columns that fit */
 	size_t column_count;
 	struct shown *rows; /* owned; sorted */
 	size_t count;
-	double sums[TOP_COLUMNS]; /* of all processes, also of those that the filter hides */
-	bool known;               /* the values are; otherwise there is no rate yet */
+	double sums[TOP_COLUMNS]; /* sums of all processes, including those that the filter hides */
+	bool known;               /* the values are known; false: there is no rate yet */
 	unsigned value_width;
 };
 
@@ -340,7 +342,7 @@ static void choose_columns(struct table *table, const struct top_view *view, uns
 	}
 }
 
-/* The text contains the word, in any case of ASCII letters. */
+/* Returns whether the text contains the word, ignoring the case of ASCII letters. */
 static bool contains(const char *text, const char *word)
 {
 	size_t size = strlen(text), word_size = strlen(word);
@@ -394,7 +396,7 @@ static void collect_rows(struct table *table, const struct top_view *view,
 	}
 }
 
-/* qsort() has no argument for it; one thread shows frames. */
+/* Global because qsort() has no argument for it; only one thread shows frames. */
 static enum top_column sort_column;
 
 static int compare_rows(const void *a, const void *b)
