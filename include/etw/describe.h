@@ -3,7 +3,7 @@
  * Finds the schema of an event and the name of its provider, from the layouts that events bring,
  * the manifests in a recording, configured and built-in manifests, and the operating system.
  *
- * docs/ARCHITECTURE.md has the order in which these origins are asked.
+ * docs/architecture/event.md has the order in which these origins are asked.
  */
 #ifndef ETW_DESCRIBE_H
 #define ETW_DESCRIBE_H
