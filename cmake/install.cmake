@@ -40,7 +40,8 @@ install(FILES dashboards/mixin.libsonnet DESTINATION ${etwx_dashboard_dir})
 install(FILES CHANGELOG.md LICENSE README.md SECURITY.md DESTINATION ${etwx_doc_dir})
 set(without_library_page)
 if(NOT WIN32) # the packages for Windows have all pages, and no library
-  install(DIRECTORY docs DESTINATION ${etwx_doc_dir} COMPONENT library FILES_MATCHING REGEX "/library[.]md$")
+  install(DIRECTORY docs DESTINATION ${etwx_doc_dir} COMPONENT library FILES_MATCHING REGEX "/library[.]md$"
+    PATTERN architecture EXCLUDE)
   set(without_library_page REGEX "/library[.]md$" EXCLUDE)
 endif()
 install(DIRECTORY docs DESTINATION ${etwx_doc_dir} FILES_MATCHING PATTERN *.md PATTERN *.csv PATTERN *.webp ${without_library_page})

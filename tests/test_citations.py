@@ -24,7 +24,7 @@ OUTSIDE_DATA = ("traces", "bench", "reference/manifests")
 # A line break inside a comment, with what begins the next line of it.
 BREAK = re.compile(r"[ \t]*\n[ \t]*(?:\*(?!/)|//|#)?[ \t]*")
 NUMBER = r"\d+(?:\.\d+)*"
-PAGE = re.compile(r"docs/([\w-]+\.(?:md|csv))")
+PAGE = re.compile(r"docs/((?:[\w-]+/)*[\w-]+\.(?:md|csv))")
 SECTION = re.compile(rf",? ?\(?section ({NUMBER})(?:, (\d+\w?)\b)?")
 SECTIONS = re.compile(rf",? ?\(?sections ({NUMBER}(?:(?:, and |, | and | to ){NUMBER})*)")
 QUOTED = re.compile(rf"(?:,? ?\(?sections? {NUMBER})?,? ?\(?\"([^\"]+)\"")
@@ -136,7 +136,7 @@ def link_faults(path, text):
 
 
 def main():
-    pages = {path.name: Page(path) for path in DOCS.iterdir() if path.suffix in (".md", ".csv")}
+    pages = {path.relative_to(DOCS).as_posix(): Page(path) for path in DOCS.rglob("*") if path.suffix in (".md", ".csv")}
     faults = cited = links = 0
     for path, text in texts():
         found = list(citation_faults(path, text, pages))

@@ -3,7 +3,7 @@
  * Finds the schema of an event and the name of its provider, from the layouts that events bring,
  * the manifests in a recording, configured and built-in manifests, and the operating system.
  *
- * docs/ARCHITECTURE.md lists these origins in order of precedence.
+ * docs/architecture/event.md lists these origins in order of precedence.
  */
 #ifndef ETW_DESCRIBE_H
 #define ETW_DESCRIBE_H
