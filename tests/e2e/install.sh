@@ -61,7 +61,7 @@ if [ "${suffix:-}" = .exe ]; then
 	cmp "$SOURCE_DIR/selftest/collect.cmd" "$bin/collect.cmd" || fail "collect.cmd is not beside the program"
 	[ -s "$prefix/completion/etw_selftest.ps1" ] || fail "etw_selftest.ps1 is not installed"
 else
-	found=$(find "$prefix" -name '*selftest*')
+	found=$(find "$prefix" -name '*selftest*' ! -name '*.md')
 	[ -z "$found" ] || fail "the self-test, which is for Windows, is installed: $found"
 	for file in man/man1/etw_exporter.1 man/man1/etwtool.1 bash-completion/completions/etwtool zsh/site-functions/_etwtool \
 		fish/vendor_completions.d/etwtool.fish etw_exporter/completion/etwtool.ps1; do
