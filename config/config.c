@@ -279,12 +279,12 @@ static const struct yaml_row limit_rows[] = {
 	  .help = "Memory for the text of labels, from 64KiB to 64GiB." },
 	{ "idle", YAML_SHAPE(.type = SHAPE_DURATION, .least = IDLE_LEAST_MS, .most = IDLE_MOST_MS),
 	  YAML_TO(struct config_limits, idle_ms),
-	  .help = "How long a label set whose values come from events may stay unchanged before it is given back, from 1m to 8760h. Without it, label sets are given back only by a family that is nearly full." },
+	  .help = "How long a label set whose values come from events may stay unchanged before it is evicted, from 1m to 8760h. Without it, label sets are evicted only by a family that is nearly full." },
 };
 
 static const struct yaml_gone gone_limits[] = {
 	{ "budget",
-	  "limit the label sets of all families with 'series', and let 'idle' give back those that do not change" },
+	  "limit the label sets of all families with 'series', and let 'idle' evict those that do not change" },
 	{ NULL, NULL },
 };
 

@@ -480,7 +480,7 @@ static bool add_self_families(struct registry *registry, struct etw_error *err)
 	};
 	const struct family_options evicted = {
 		.name = "etw_exporter_series_evicted_total",
-		.help = "Label sets that were given back because a limit was near, or because of limits.idle, by metric family. Absent while there are none.",
+		.help = "Label sets that were evicted because a limit was near, or because of limits.idle, by metric family. Absent while there are none.",
 		.type = FAMILY_COUNTER,
 		.labels = { "metric" },
 		.label_count = 1,

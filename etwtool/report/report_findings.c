@@ -141,7 +141,7 @@ static const struct remark *find_remark(const char *sample, const char *name)
 		{ "etw_exporter_series_overflow_total", NULL, "overflow", "event",
 		  "counted under the name _other because a limit was reached, in ", "", false },
 		{ "etw_exporter_series_evicted_total", NULL, "evicted", "label set",
-		  "given back because a limit was near, in ", "", false },
+		  "evicted because a limit was near, in ", "", false },
 		{ "etw_state_evictions_total", NULL, "table_full", "item",
 		  "dropped from a full table: ", "", false },
 	};

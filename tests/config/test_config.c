@@ -506,7 +506,7 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		  "1:15: unknown level 'loud'; known: debug, info, warn, warning, error" },
 		{ "log: { format: xml }\n", "1:16: unknown format 'xml'; known: logfmt, json" },
 		{ "limits: { budget: 1000 }\n",
-		  "1:11: 'budget' no longer exists; limit the label sets of all families with 'series', and let 'idle' give back those that do not change" },
+		  "1:11: 'budget' no longer exists; limit the label sets of all families with 'series', and let 'idle' evict those that do not change" },
 		{ "log: { colour: on }\n", "1:8: unknown key 'colour'; known: level, format" },
 		{ "web: { listen_addresses: [] }\n", "1:26: listen_addresses: an empty list" },
 		{ "web: { listen_addresses: ['9189'] }\n",

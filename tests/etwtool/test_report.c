@@ -214,7 +214,7 @@ static void names_are_those_of_the_labels_without_escapes(void **state)
 	close_bench(bench);
 }
 
-/* As when label sets are given back: what was counted stays, and goes on. */
+/* As when label sets are evicted: what was counted stays, and goes on. */
 static void a_sum_that_falls_keeps_its_height(void **state)
 {
 	struct bench *bench = open_bench(FAMILY_GAUGE, 0);
@@ -235,7 +235,7 @@ static void a_sum_that_falls_keeps_its_height(void **state)
 	close_bench(bench);
 }
 
-/* A counter whose label sets are gone in the next round, as when they are given back. */
+/* A counter whose label sets are gone in the next round, as when they are evicted. */
 static void sample_round(struct bench *bench, unsigned round, unsigned names)
 {
 	const struct family_options options = { .name = "etw_events_total",

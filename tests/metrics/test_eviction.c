@@ -416,7 +416,7 @@ static void a_name_that_comes_back_meanwhile_keeps_its_counts(void **state)
 
 /* ---- scrapes ---- */
 
-/* A sink that lets the consumer give back and reuse samples while the page is half written. */
+/* A sink that lets the consumer evict and reuse samples while the page is half written. */
 enum { SCRAPED = 4000 };
 
 struct meanwhile {
@@ -492,7 +492,7 @@ static void a_scrape_never_shows_the_labels_of_one_with_the_value_of_another(voi
 	}
 	assert_true(odd > 0);
 	text_free(&meanwhile.page);
-	/* The scrape is over: what it has held up is given back. */
+	/* The scrape is over: what it has held up is evicted. */
 	shard_tend(fixture.shard, 11 * MINUTE, 22 * MINUTE);
 	assert_true(family_series(fixture.family) <= SCRAPED + 1);
 	registry_free(fixture.registry);
@@ -541,7 +541,7 @@ static bool append(void *context, const char *bytes, size_t size)
 	return true;
 }
 
-/* A page in the order of labels leaves out what was given back, and keeps the order with what took
+/* A page in the order of labels leaves out what was evicted, and keeps the order with what took
  * its place. */
 static void a_sorted_page_has_no_samples_that_were_given_back(void **state)
 {

@@ -71,7 +71,7 @@ static void consume(void *context)
 	const _Atomic(uint64_t) *epoch = registry_epoch(shared->registry);
 	uint64_t entered = 0;
 
-	/* At least until there was a page, and until something was given back twice, however late
+	/* At least until there was a page, and until something was evicted twice, however late
 	 * the threads begin that this takes. */
 	for (unsigned round = 0;
 	     round < ROUNDS || atomic_load(&shared->pages) == 0 || consumer->forgotten < 2;
@@ -218,7 +218,7 @@ static void no_page_or_visit_shows_a_value_under_another_name(void **state)
 	assert_int_equal(atomic_load(&shared.wrong), 0);
 	assert_true(page_sum(shared.registry, "etw_exporter_series_evicted_total") > 0);
 	assert_true(family_series(shared.bytes) <= LIMIT + LIMIT / 8 + 1);
-	print_message("  %u pages, %llu label sets given back\n", atomic_load(&shared.pages),
+	print_message("  %u pages, %llu label sets evicted\n", atomic_load(&shared.pages),
 		      (unsigned long long)page_sum(shared.registry,
 						   "etw_exporter_series_evicted_total"));
 	registry_free(shared.registry);

@@ -40,7 +40,7 @@ static void a_counter_counts_by_its_increase_each_second(void **state)
 	assert_false(trigger_step(&now, &rule, 1000000, true, 1 * SECOND)); /* no value before */
 	assert_false(trigger_step(&now, &rule, 1000200, true, 3 * SECOND)); /* 100 */
 	assert_true(trigger_step(&now, &rule, 1000402, true, 5 * SECOND));  /* 101 */
-	assert_false(trigger_step(&now, &rule, 5, true, 6 * SECOND)); /* series were given back */
+	assert_false(trigger_step(&now, &rule, 5, true, 6 * SECOND)); /* series were evicted */
 	assert_true(trigger_step(&now, &rule, 106, true, 7 * SECOND));
 }
 

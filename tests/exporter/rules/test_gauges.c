@@ -132,7 +132,7 @@ static void the_samples_of_a_family_leave_the_middle_of_a_list(void **state)
 	assert_int_equal(gauges_count(fixture->gauges), 2);
 }
 
-/* Each sample counts the values in it, so that it is not given back before they have left. */
+/* Each sample counts the values in it, so that it is not evicted before they have left. */
 static void a_sample_is_held_once_for_each_value(void **state)
 {
 	struct fixture *fixture = *state;
