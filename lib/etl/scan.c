@@ -524,6 +524,9 @@ static bool leads_to_buffer(struct etw_scan *scan, uint64_t offset, uint64_t fil
 	return true;
 }
 
+/* The offset of the size in a record with a system header, such as the header of a recording. */
+enum { RECORD_SIZE_AT = 4 };
+
 /* The range in which a search may find a buffer: offsets in one file. */
 struct search {
 	uint64_t from, to;
@@ -582,7 +585,9 @@ static bool measure(struct etw_scan *scan, const struct etw_buffer_header *heade
 {
 	uint64_t at = scan->offset, end = at + header->size_bytes;
 	uint64_t file_end = etw_input_file_end(scan->input, at);
+	bool first = at == file_start(scan->input, at);
 	bool plausible = etl_header_is_plausible(header), leads;
+	uint64_t from = at + 1;
 
 	*size = header->size_bytes;
 	if (!leads_to_buffer(scan, end, file_end, &leads, err)) {
@@ -592,10 +597,21 @@ static bool measure(struct etw_scan *scan, const struct etw_buffer_header *heade
 	if (leads && header->size_bytes <= scan->shape.buffer_size) {
 		return true;
 	}
+	/* The header of the recording is in the first buffer, and no buffer begins in it. */
+	if (first && file_end - at >= ETW_BUFFER_HEADER_SIZE + ETW_RECORD_SIZE_MIN) {
+		const uint8_t *bytes =
+			view(scan, at, ETW_BUFFER_HEADER_SIZE + ETW_RECORD_SIZE_MIN, err);
+
+		if (!bytes) {
+			return false;
+		}
+		from = at + ETW_BUFFER_HEADER_SIZE +
+		       etw_load_u16(bytes + ETW_BUFFER_HEADER_SIZE + RECORD_SIZE_AT);
+	}
 	/* A size that is too large can lead past other buffers to a later one or to the end. */
 	if (!search(scan,
 		    &(struct search){
-			    .from = at + 1,
+			    .from = from,
 			    .to = leads ? end : at + SEARCH_MOST,
 			    .data_end = plausible && !header->compressed ? at + header->end : at,
 			    .file_end = file_end,
@@ -604,8 +620,21 @@ static bool measure(struct etw_scan *scan, const struct etw_buffer_header *heade
 		return false;
 	}
 	if (*next < end || !(plausible || leads)) {
-		/* The first buffer of a file is needed to read all others. */
-		*size = plausible && at == file_start(scan->input, at) ? *next - at : 0;
+		/* The first buffer of a file is needed to read all others. Its header was good
+		 * enough to open the file. */
+		if (!first) {
+			*size = 0;
+		} else if (*next < end) {
+			*size = *next - at;
+			if (!plausible) {
+				etw_problem(scan->damage->problems,
+					    "buffer %" PRIu64 " at %" PRIu64
+					    ": its header is wrong; the next buffer begins %" PRIu64
+					    " bytes behind it",
+					    scan->sequence, at, *size);
+				scan->damage->bad_records++;
+			}
+		}
 	}
 	return true;
 }
