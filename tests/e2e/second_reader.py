@@ -178,13 +178,14 @@ def buffer_places(data):
             continue
         stop = min(at + size if leads else at + 256 * MIB, len(data) - 0x53)
         own = at + end if plausible and not flags & 0x40 else 0
-        found = next((place for place in range(at + 1, stop) if is_buffer(data, place, clock) and
+        first = at + 1 if at else 0x48 + struct.unpack_from("<H", data, 0x4C)[0]
+        found = next((place for place in range(first, stop) if is_buffer(data, place, clock) and
                       (place >= own or leads_on(data, place))), None)
-        if (plausible or leads) and (found is None or found >= at + size):
+        if (plausible or leads or at == 0) and (found is None or found >= at + size):
             yield at, size
             at += size
             continue
-        if plausible and at == 0:
+        if at == 0:
             yield at, found - at
         at = len(data) if found is None else found
 
