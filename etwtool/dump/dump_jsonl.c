@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include <etw/describe.h>
+#include <etw/event_json.h>
 #include <etw/kernel.h>
 #include <etw/recording.h>
 #include <etw/schema.h>
@@ -18,7 +19,6 @@
 #include "base/chosen.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/tool.h"
-#include <etw/event_json.h>
 
 struct stack_of {
 	const struct etw_record *record;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
 #include <etw/kernel.h>
 #include <etw/stack_walk.h>
 
@@ -39,7 +38,7 @@ bool etw_stack_walk_read(const struct etw_record *record, struct etw_stack_walk 
 		walk->thread_id = cursor_u32(&c);
 	}
 	if (walk->type != ETW_STACK_WALK_STACK) {
-		walk->key = record->pointer_size == 8 ? cursor_u64(&c) : cursor_u32(&c);
+		walk->key = cursor_pointer(&c, record->pointer_size);
 	}
 	if (walk->type != ETW_STACK_WALK_REFERENCE) {
 		walk->addresses = c.at;

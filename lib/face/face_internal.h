@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/etw.h>
+
 #include "base/text.h"
 #include "lib/decode/event_table.h"
 #include "lib/decode/tdh.h"
-#include <etw/etw.h>
 
 /* ---- handles (handles.c) ---- */
 

@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include <etw/mirror.h>
+#include <etw/relog.h>
 
 #include "lib/etl/index.h"
 #include "lib/face/face_internal.h"
-#include <etw/relog.h>
 
 enum state { OPEN, RUNNING, COPIED, FAILED, FINISHED };
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include <etw/kernel.h>
+#include <etw/relog.h>
 
 #include "lib/etl/writer.h"
 #include "lib/face/face_internal.h"
-#include <etw/relog.h>
 
 enum { BUFFER_SIZE = 128 << 10 /* any record fits */ };
 
