@@ -20,18 +20,18 @@ enum {
 	SLAB_SIZE = OS_LARGE_PAGE_SIZE,
 	SLABS_FROM = 4 << 20, /* bytes from the C library before the first slab; most recordings
 				 need none */
-	SLABS_MOST = 144, /* slabs for ETW_KEEP_MAX bytes, and an eighth more for blocks that are
+	SLABS_MOST = 144, /* slabs for ETL_KEEP_MAX bytes, and an eighth more for blocks that are
 			     not kept */
 	CUT_MAX = SLAB_SIZE / 8,
 	LOOK_AT = 8, /* unused blocks that are checked for the right size */
 };
 
-struct etw_slab {
+struct etl_slab {
 	size_t used;       /* bytes used, with this header */
 	size_t references; /* number of its blocks, and one more while blocks are cut from it */
 };
 
-static void release(struct etw_slab *slab)
+static void release(struct etl_slab *slab)
 {
 	if (slab && --slab->references == 0) {
 		os_large_free(slab, SLAB_SIZE);
@@ -40,10 +40,10 @@ static void release(struct etw_slab *slab)
 
 /* Cuts a block from a slab; NULL if the block is too large for a slab, the pool does not use slabs
  * yet, or no more slabs are available. */
-static struct etw_block *cut(struct etw_blocks *blocks, size_t size)
+static struct etl_block *cut(struct etl_blocks *blocks, size_t size)
 {
-	struct etw_slab *slab = blocks->slab;
-	struct etw_block *block;
+	struct etl_slab *slab = blocks->slab;
+	struct etl_block *block;
 
 	size = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
 	if (blocks->allocated_bytes < SLABS_FROM || size > CUT_MAX) {
@@ -55,11 +55,11 @@ static struct etw_block *cut(struct etw_blocks *blocks, size_t size)
 			return NULL;
 		}
 		blocks->slabs++;
-		*slab = (struct etw_slab){ .used = sizeof(max_align_t), .references = 1 };
+		*slab = (struct etl_slab){ .used = sizeof(max_align_t), .references = 1 };
 		release(blocks->slab);
 		blocks->slab = slab;
 	}
-	block = (struct etw_block *)(void *)((char *)slab + slab->used);
+	block = (struct etl_block *)(void *)((char *)slab + slab->used);
 	block->slab = slab;
 	slab->used += size;
 	slab->references++;
@@ -73,13 +73,13 @@ static size_t capacity_for(size_t size)
 
 size_t etl_block_cost(size_t size)
 {
-	return sizeof(struct etw_block) + capacity_for(size);
+	return sizeof(struct etl_block) + capacity_for(size);
 }
 
-struct etw_block *etl_block_get(struct etw_blocks *blocks, size_t size)
+struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size)
 {
 	size_t capacity = capacity_for(size);
-	struct etw_block **link = &blocks->unused, *block;
+	struct etl_block **link = &blocks->unused, *block;
 
 	/* Most files have buffers of one size, except that the last one of each processor is
 	 * shorter. A block is reused only if it has at most twice the size that is needed, so that
@@ -105,7 +105,7 @@ struct etw_block *etl_block_get(struct etw_blocks *blocks, size_t size)
 	return block;
 }
 
-void etl_block_free(struct etw_block *block)
+void etl_block_free(struct etl_block *block)
 {
 	if (block && block->slab) {
 		release(block->slab);
@@ -114,7 +114,7 @@ void etl_block_free(struct etw_block *block)
 	}
 }
 
-void etl_block_put(struct etw_blocks *blocks, struct etw_block *block)
+void etl_block_put(struct etl_blocks *blocks, struct etl_block *block)
 {
 	if (!block || blocks->unused_bytes + block->capacity > KEEP_BYTES) {
 		etl_block_free(block);
@@ -125,14 +125,14 @@ void etl_block_put(struct etw_blocks *blocks, struct etw_block *block)
 	blocks->unused_bytes += block->capacity;
 }
 
-void etl_blocks_done(struct etw_blocks *blocks)
+void etl_blocks_done(struct etl_blocks *blocks)
 {
 	while (blocks->unused) {
-		struct etw_block *next = blocks->unused->next;
+		struct etl_block *next = blocks->unused->next;
 
 		etl_block_free(blocks->unused);
 		blocks->unused = next;
 	}
 	release(blocks->slab);
-	*blocks = (struct etw_blocks){ .unused = NULL };
+	*blocks = (struct etl_blocks){ .unused = NULL };
 }

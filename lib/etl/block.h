@@ -9,20 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct etw_slab; /* private */
+struct etl_slab; /* private */
 
-struct etw_block {
-	struct etw_block *next; /* next unused block; only while the block is unused */
-	struct etw_slab *slab; /* slab that contains the block; NULL: it comes from the C library */
+struct etl_block {
+	struct etl_block *next; /* next unused block; only while the block is unused */
+	struct etl_slab *slab; /* slab that contains the block; NULL: it comes from the C library */
 	size_t capacity;
 	uint8_t bytes[];
 };
 
 /* Zero-initialise it. One thread. */
-struct etw_blocks {
-	struct etw_block *unused; /* owned */
+struct etl_blocks {
+	struct etl_block *unused; /* owned */
 	size_t unused_bytes;
-	struct etw_slab *slab;  /* slab that the next block comes from */
+	struct etl_slab *slab;  /* slab that the next block comes from */
 	size_t slabs;           /* number of slabs so far, with freed ones */
 	size_t allocated_bytes; /* bytes from the C library so far; beyond a limit slabs are used */
 };
@@ -32,13 +32,13 @@ struct etw_blocks {
  * caller returns it to the pool with etl_block_put(), or frees it with etl_block_free(). Both
  * accept NULL.
  */
-struct etw_block *etl_block_get(struct etw_blocks *blocks, size_t size);
+struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size);
 /* Returns the memory that a new block of size bytes takes, in bytes. */
 size_t etl_block_cost(size_t size);
-void etl_block_put(struct etw_blocks *blocks, struct etw_block *block);
-void etl_block_free(struct etw_block *block);
+void etl_block_put(struct etl_blocks *blocks, struct etl_block *block);
+void etl_block_free(struct etl_block *block);
 
 /* Frees the unused blocks. Blocks in use stay valid. */
-void etl_blocks_done(struct etw_blocks *blocks);
+void etl_blocks_done(struct etl_blocks *blocks);
 
 #endif

@@ -13,7 +13,7 @@ void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *byt
 	uint16_t processor = etw_load_u16(bytes + 0x28);
 	uint8_t any = 0;
 
-	for (unsigned i = 0; i < ETW_BUFFER_HEADER_SIZE; i++) {
+	for (unsigned i = 0; i < ETL_BUFFER_HEADER_SIZE; i++) {
 		any |= bytes[i];
 	}
 	*header = (struct etw_buffer_header){
@@ -33,10 +33,10 @@ void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *byt
 
 bool etl_header_is_plausible(const struct etw_buffer_header *header)
 {
-	uint32_t most = header->compressed ? ETL_PACKED_MAX : ETW_BUFFER_MAX;
+	uint32_t most = header->compressed ? ETL_PACKED_MAX : ETL_BUFFER_MAX;
 
-	return header->size_bytes >= ETW_BUFFER_HEADER_SIZE && header->size_bytes <= most &&
-	       header->end >= ETW_BUFFER_HEADER_SIZE && header->end <= ETW_BUFFER_MAX &&
+	return header->size_bytes >= ETL_BUFFER_HEADER_SIZE && header->size_bytes <= most &&
+	       header->end >= ETL_BUFFER_HEADER_SIZE && header->end <= ETL_BUFFER_MAX &&
 	       (header->compressed || header->end <= header->size_bytes) &&
 	       header->type <= UINT8_MAX;
 }
@@ -90,9 +90,9 @@ static bool is_buffer(const struct etl_shape *shape, const uint8_t *bytes)
 	}
 	etl_buffer_header_read(&header, bytes);
 	return etl_header_is_plausible(&header) &&
-	       header.end >= ETW_BUFFER_HEADER_SIZE + ETW_RECORD_SIZE_MIN && header.end % 8 == 0 &&
+	       header.end >= ETL_BUFFER_HEADER_SIZE + ETL_RECORD_SIZE_MIN && header.end % 8 == 0 &&
 	       header.type <= ETL_BUFFER_BATCHED && header.flags <= KNOWN_FLAGS &&
-	       has_record(bytes + ETW_BUFFER_HEADER_SIZE, header.end - ETW_BUFFER_HEADER_SIZE,
+	       has_record(bytes + ETL_BUFFER_HEADER_SIZE, header.end - ETL_BUFFER_HEADER_SIZE,
 			  header.compressed);
 }
 

@@ -18,9 +18,9 @@
 
 /* ---- a header ---- */
 
-/* The largest packed size of a buffer of ETW_BUFFER_MAX bytes: 4 bytes of flags for every 32
+/* The largest packed size of a buffer of ETL_BUFFER_MAX bytes: 4 bytes of flags for every 32
  * literals. */
-enum { ETL_PACKED_MAX = ETW_BUFFER_MAX / 8 * 9 + ETW_BUFFER_HEADER_SIZE + 4 };
+enum { ETL_PACKED_MAX = ETL_BUFFER_MAX / 8 * 9 + ETL_BUFFER_HEADER_SIZE + 4 };
 
 /* WMI_BUFFER_HEADER.BufferType */
 enum etl_buffer_type {
@@ -34,7 +34,7 @@ enum etl_buffer_type {
 	ETL_BUFFER_DEBUG_INFO,
 };
 
-/* Reads a header from ETW_BUFFER_HEADER_SIZE bytes. */
+/* Reads a header from ETL_BUFFER_HEADER_SIZE bytes. */
 void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *bytes);
 
 /*
@@ -56,7 +56,7 @@ struct etl_shape {
 
 /* The bytes that a buffer needs to be recognised: its header and the smallest record; in a
  * compressed buffer 4 bytes of flags come before the record. */
-enum { ETL_FIND_SIZE = ETW_BUFFER_HEADER_SIZE + ETW_RECORD_SIZE_MIN + 4 };
+enum { ETL_FIND_SIZE = ETL_BUFFER_HEADER_SIZE + ETL_RECORD_SIZE_MIN + 4 };
 
 /*
  * Returns the offset of the first buffer that begins in these bytes. It is recognised by its whole

@@ -179,7 +179,7 @@ static const struct etw_source_clock no_clock = {
 /*
  * Files that users pass by mistake, recognised by their first bytes. No recording begins with them:
  * its first four bytes are the size of a buffer (docs/etl-format.md section 1.1), a multiple of 8
- * that is at most ETW_BUFFER_MAX; read as a number, these bytes are larger or not a multiple of 8.
+ * that is at most ETL_BUFFER_MAX; read as a number, these bytes are larger or not a multiple of 8.
  *
  * Sources: ".ZIP File Format Specification" 4.3; RFC 1952, 2.3.1; RFC 8878, 3.1.1; "The .xz File
  * Format" 2.1.1; 7-Zip, 7zFormat.txt; [MS-CAB] 2.1; [MS-EVTX] and libyal/libevtx (event logs);
@@ -211,7 +211,7 @@ static const struct other_format {
 	{ "<?xml", 5, "XML", false },
 };
 
-static bool refuse_other_format(struct etw_input *input, struct etw_error *err)
+static bool refuse_other_format(struct etl_input *input, struct etw_error *err)
 {
 	char start[8];
 	size_t size;
@@ -234,12 +234,12 @@ static bool refuse_other_format(struct etw_input *input, struct etw_error *err)
 bool etl_file_read_header(struct etw_file *file, uint8_t pointer_size, struct etw_error *err)
 {
 	struct etw_damage damage = { 0 };
-	struct etw_scan scan;
-	struct etw_buffer buffer;
-	struct etw_format format;
+	struct etl_scan scan;
+	struct etl_buffer buffer;
+	struct etl_format format;
 	struct etl_walk walk;
 	struct etw_source_clock clock;
-	enum etw_step step;
+	enum etl_step step;
 	bool good = false;
 
 	if (file->input.size_bytes == 0) {
@@ -248,12 +248,12 @@ bool etl_file_read_header(struct etw_file *file, uint8_t pointer_size, struct et
 	if (!refuse_other_format(&file->input, err)) {
 		return false;
 	}
-	etw_scan_start(&scan, &file->input, &damage, NULL, 0, 0);
-	step = etw_scan_next(&scan, &buffer, err);
-	if (step == ETW_STEP_FAILED) {
+	etl_scan_start(&scan, &file->input, &damage, NULL, 0, 0);
+	step = etl_scan_next(&scan, &buffer, err);
+	if (step == ETL_STEP_FAILED) {
 		goto done;
 	}
-	if (step == ETW_STEP_END || !buffer.bytes) {
+	if (step == ETL_STEP_END || !buffer.bytes) {
 		error_set(err, ETW_ERROR_FORMAT,
 			  "is not a recording: it does not start with a buffer of records");
 		goto done;
@@ -274,7 +274,7 @@ bool etl_file_read_header(struct etw_file *file, uint8_t pointer_size, struct et
 	good = true;
 
 done:
-	etw_scan_done(&scan);
+	etl_scan_done(&scan);
 	return good;
 }
 
@@ -324,7 +324,7 @@ static struct etl_shape shape_of(const struct etw_file *file)
 			      etw_time_add(header->start_time, year);
 
 	return (struct etl_shape){
-		.buffer_size = size > 0 && size <= ETW_BUFFER_MAX ? size : ETW_BUFFER_MAX,
+		.buffer_size = size > 0 && size <= ETL_BUFFER_MAX ? size : ETL_BUFFER_MAX,
 		.preallocated = (header->mode & ETW_MODE_PREALLOCATE) != 0,
 		.clock = &file->format.clock,
 		.first_time = header->start_time,
@@ -333,12 +333,12 @@ static struct etl_shape shape_of(const struct etw_file *file)
 	};
 }
 
-void etw_file_scan(struct etw_file *file, struct etw_scan *scan, struct etw_damage *damage,
+void etl_file_scan(struct etw_file *file, struct etl_scan *scan, struct etw_damage *damage,
 		   uint64_t offset, uint64_t sequence)
 {
 	const struct etl_shape shape = shape_of(file);
 
-	etw_scan_start(scan, &file->input, damage, &shape, offset, sequence);
+	etl_scan_start(scan, &file->input, damage, &shape, offset, sequence);
 }
 
 const struct etw_header *etw_file_header(const struct etw_file *file)

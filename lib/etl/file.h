@@ -21,11 +21,11 @@
 #include "lib/etl/scan.h"
 
 struct etw_file {
-	struct etw_input input;
+	struct etl_input input;
 	/* With several files the names and the start are those of the first file; the rest
 	 * describes all files together. */
 	struct etw_header header;
-	struct etw_format format;
+	struct etl_format format;
 	const char *clock_doubt; /* a sentence about what is wrong with the clock; NULL: nothing */
 	/* ---- a recording of several files ---- */
 	struct etw_file_part *parts; /* owned, in order; NULL for one file */
@@ -43,7 +43,7 @@ bool etl_is_header(const struct etw_record *record);
 
 /* Starts a scan at the offset of a buffer; sequence: the number of this buffer in the file, from 0.
  */
-void etw_file_scan(struct etw_file *file, struct etw_scan *scan, struct etw_damage *damage,
+void etl_file_scan(struct etw_file *file, struct etl_scan *scan, struct etw_damage *damage,
 		   uint64_t offset, uint64_t sequence);
 
 /*

@@ -58,25 +58,25 @@ static bool find_repeats(struct etw_file *file, struct etw_error *err)
 	struct search search = { .file = file, .finder = finding ? finding->new_finder() : NULL };
 	const struct etw_visitor visitor = { .record_context = &search,
 					     .on_record = look_at_record };
-	struct etw_so_far so_far = { 0 };
+	struct etl_so_far so_far = { 0 };
 	struct etw_damage damage = { 0 };
-	struct etw_scan scan;
-	struct etw_buffer buffer;
-	enum etw_step step = ETW_STEP_END;
+	struct etl_scan scan;
+	struct etl_buffer buffer;
+	enum etl_step step = ETL_STEP_END;
 	uint64_t size = file->input.size_bytes;
 
 	progress_start(&search.progress, "reading", "files", OUTPUT_AT_END);
 	search.progress.passes = 1;
 	search.no_memory = finding && !search.finder;
-	etw_file_scan(file, &scan, &damage, 0, 0);
+	etl_file_scan(file, &scan, &damage, 0, 0);
 	while (!search.no_memory &&
-	       (step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
+	       (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
 		if (buffer.bytes) {
-			etw_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
+			etl_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
 		}
 		progress_show(&search.progress, buffer.place.offset, size, 0, size);
 	}
-	etw_scan_done(&scan);
+	etl_scan_done(&scan);
 	progress_end(&search.progress);
 	if (finding) {
 		finding->free_finder(search.finder);
@@ -85,7 +85,7 @@ static bool find_repeats(struct etw_file *file, struct etw_error *err)
 	if (search.no_memory) {
 		return error_no_memory(err, "what the files of a recording repeat");
 	}
-	return step == ETW_STEP_END;
+	return step == ETL_STEP_END;
 }
 
 static uint32_t sum_losses(const struct etw_file *file, bool of_buffers)

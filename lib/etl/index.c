@@ -22,14 +22,14 @@
 #include "base/array.h"
 #include "base/sort.h"
 
-bool etl_so_far_admits(const struct etw_so_far *so_far, const struct etw_place *place,
+bool etl_so_far_admits(const struct etl_so_far *so_far, const struct etl_place *place,
 		       uint64_t records)
 {
 	return so_far->work + place->end / ETL_WORK_BYTES + records <=
 	       ETL_WORK_FREE + place->offset + place->disk_size;
 }
 
-void etl_so_far_add(struct etw_so_far *so_far, const struct etw_place *place, uint64_t records)
+void etl_so_far_add(struct etl_so_far *so_far, const struct etl_place *place, uint64_t records)
 {
 	so_far->records += records;
 	if (place->compressed) {
@@ -37,14 +37,14 @@ void etl_so_far_add(struct etw_so_far *so_far, const struct etw_place *place, ui
 	}
 }
 
-bool etl_buffer_is_plausible(const struct etw_file *file, const struct etw_buffer *buffer,
-			     const struct etw_so_far *so_far)
+bool etl_buffer_is_plausible(const struct etw_file *file, const struct etl_buffer *buffer,
+			     const struct etl_so_far *so_far)
 {
-	const struct etw_place *place = &buffer->place;
+	const struct etl_place *place = &buffer->place;
 	struct etl_walk walk;
 
 	if (!place->compressed ||
-	    etl_so_far_admits(so_far, place, place->end / ETW_RECORD_SIZE_MIN)) {
+	    etl_so_far_admits(so_far, place, place->end / ETL_RECORD_SIZE_MIN)) {
 		return true;
 	}
 	/* Records that the walk skips have an index, too. */
@@ -55,11 +55,11 @@ bool etl_buffer_is_plausible(const struct etw_file *file, const struct etw_buffe
 	return etl_so_far_admits(so_far, place, etl_walk_next_index(&walk));
 }
 
-struct etw_times etw_survey_buffer(const struct etw_file *file, const struct etw_buffer *buffer,
-				   struct etw_so_far *so_far, struct etw_damage *damage,
+struct etl_times etl_survey_buffer(const struct etw_file *file, const struct etl_buffer *buffer,
+				   struct etl_so_far *so_far, struct etw_damage *damage,
 				   const struct etw_visitor *visitor)
 {
-	struct etw_times times = { .first_time = INT64_MAX, .last_time = INT64_MIN };
+	struct etl_times times = { .first_time = INT64_MAX, .last_time = INT64_MIN };
 	struct etl_walk walk;
 
 	if (!etl_buffer_is_plausible(file, buffer, so_far)) {
@@ -82,8 +82,8 @@ struct etw_times etw_survey_buffer(const struct etw_file *file, const struct etw
 
 static int compare_entries(const void *a, const void *b)
 {
-	const struct etw_entry *x = a;
-	const struct etw_entry *y = b;
+	const struct etl_entry *x = a;
+	const struct etl_entry *y = b;
 
 	if (x->first_time != y->first_time) {
 		return x->first_time < y->first_time ? -1 : 1;
@@ -91,12 +91,12 @@ static int compare_entries(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-void etw_check_count(const struct etw_file *file, uint64_t buffers, struct etw_damage *damage)
+void etl_check_count(const struct etw_file *file, uint64_t buffers, struct etw_damage *damage)
 {
 	const struct etw_header *header = &file->header;
 	bool compressed = (header->mode & ETW_MODE_COMPRESSED) != 0;
-	uint32_t least = compressed || header->buffer_size_bytes < ETW_BUFFER_HEADER_SIZE ?
-				 ETW_BUFFER_HEADER_SIZE :
+	uint32_t least = compressed || header->buffer_size_bytes < ETL_BUFFER_HEADER_SIZE ?
+				 ETL_BUFFER_HEADER_SIZE :
 				 header->buffer_size_bytes;
 	/* Buffers whose beginning cannot be recognised are not missing. */
 	uint64_t most = buffers + damage->gap_bytes / least;
@@ -113,12 +113,12 @@ void etw_check_count(const struct etw_file *file, uint64_t buffers, struct etw_d
 }
 
 /* Adds the present buffer of the scan. */
-static bool add_buffer(struct etw_index *index, struct etw_scan *scan,
-		       const struct etw_buffer *buffer, const struct etw_times *times,
+static bool add_buffer(struct etl_index *index, struct etl_scan *scan,
+		       const struct etl_buffer *buffer, const struct etl_times *times,
 		       uint64_t first_record, struct etw_error *err)
 {
-	const struct etw_place *place = &buffer->place;
-	struct etw_entry *entry =
+	const struct etl_place *place = &buffer->place;
+	struct etl_entry *entry =
 		array_grow(index->entries, &index->capacity, index->count, sizeof *entry);
 
 	if (!entry) {
@@ -126,7 +126,7 @@ static bool add_buffer(struct etw_index *index, struct etw_scan *scan,
 	}
 	index->entries = entry;
 	entry += index->count++;
-	*entry = (struct etw_entry){
+	*entry = (struct etl_entry){
 		.offset = place->offset,
 		.first_record = first_record,
 		.first_time = times->first_time,
@@ -138,30 +138,30 @@ static bool add_buffer(struct etw_index *index, struct etw_scan *scan,
 	};
 	if (place->compressed &&
 	    scan->unpacked->capacity <= index->keep_bytes - index->kept_bytes) {
-		entry->unpacked = etw_scan_take_unpacked(scan);
+		entry->unpacked = etl_scan_take_unpacked(scan);
 		index->kept_bytes += entry->unpacked->capacity;
 	}
 	return true;
 }
 
-bool etw_index_build(struct etw_index *index, struct etw_file *file, struct etw_damage *damage,
+bool etl_index_build(struct etl_index *index, struct etw_file *file, struct etw_damage *damage,
 		     const struct etw_visitor *visitor, struct etw_error *err)
 {
-	struct etw_scan scan;
-	struct etw_buffer buffer;
-	enum etw_step step = ETW_STEP_BUFFER;
-	struct etw_so_far so_far = { 0 };
+	struct etl_scan scan;
+	struct etl_buffer buffer;
+	enum etl_step step = ETL_STEP_BUFFER;
+	struct etl_so_far so_far = { 0 };
 	bool good = false;
 
-	etw_index_done(index);
-	etw_file_scan(file, &scan, damage, 0, 0);
+	etl_index_done(index);
+	etl_file_scan(file, &scan, damage, 0, 0);
 	index->complete = true;
 	while (!etl_visitor_stopping(visitor)) {
-		struct etw_times times = { 0 };
+		struct etl_times times = { 0 };
 		uint64_t first_record = so_far.records;
 
-		step = etw_scan_next(&scan, &buffer, err);
-		if (step != ETW_STEP_BUFFER) {
+		step = etl_scan_next(&scan, &buffer, err);
+		if (step != ETL_STEP_BUFFER) {
 			break;
 		}
 		if (visitor->on_buffer_header) {
@@ -175,7 +175,7 @@ bool etw_index_build(struct etw_index *index, struct etw_file *file, struct etw_
 			index->rest = so_far;
 		}
 		if (buffer.bytes) {
-			times = etw_survey_buffer(file, &buffer, &so_far, damage, visitor);
+			times = etl_survey_buffer(file, &buffer, &so_far, damage, visitor);
 		}
 		if (times.records > 0 && index->complete &&
 		    !add_buffer(index, &scan, &buffer, &times, first_record, err)) {
@@ -190,11 +190,11 @@ bool etw_index_build(struct etw_index *index, struct etw_file *file, struct etw_
 					   buffer.place.offset + buffer.place.disk_size);
 		}
 	}
-	if (step == ETW_STEP_FAILED) {
+	if (step == ETL_STEP_FAILED) {
 		goto done;
 	}
-	if (step == ETW_STEP_END) {
-		etw_check_count(file, index->buffers, damage);
+	if (step == ETL_STEP_END) {
+		etl_check_count(file, index->buffers, damage);
 	}
 	if (index->count > 0) {
 		sort_items(index->entries, index->count, sizeof *index->entries, compare_entries);
@@ -202,47 +202,47 @@ bool etw_index_build(struct etw_index *index, struct etw_file *file, struct etw_
 	good = true;
 
 done:
-	etw_scan_done(&scan);
+	etl_scan_done(&scan);
 	return good;
 }
 
 bool etw_file_visit(struct etw_file *file, struct etw_damage *damage,
 		    const struct etw_visitor *visitor, struct etw_error *err)
 {
-	struct etw_index index = { .entries_max = 0 };
-	bool good = etw_index_build(&index, file, damage, visitor, err);
+	struct etl_index index = { .entries_max = 0 };
+	bool good = etl_index_build(&index, file, damage, visitor, err);
 
-	etw_index_done(&index);
+	etl_index_done(&index);
 	return good;
 }
 
-void etw_index_done(struct etw_index *index)
+void etl_index_done(struct etl_index *index)
 {
 	for (size_t i = 0; i < index->count; i++) {
 		etl_block_free(index->entries[i].unpacked);
 	}
 	free(index->entries);
-	*index = (struct etw_index){ .entries_max = index->entries_max,
+	*index = (struct etl_index){ .entries_max = index->entries_max,
 				     .keep_bytes = index->keep_bytes };
 }
 
 /* ---- loading buffers ---- */
 
-void etl_loader_start(struct etl_loader *loader, struct etw_input *input, struct etw_index *index)
+void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_index *index)
 {
 	*loader = (struct etl_loader){ .input = input,
 				       .index = index,
 				       .unpacker = { .blocks = &input->blocks } };
 }
 
-static struct etw_unpack_job *job_of(struct etl_loader *loader, size_t entry)
+static struct etl_unpack_job *job_of(struct etl_loader *loader, size_t entry)
 {
-	return &loader->jobs[entry % ETW_UNPACK_AHEAD];
+	return &loader->jobs[entry % ETL_UNPACK_AHEAD];
 }
 
 void etl_loader_done(struct etl_loader *loader)
 {
-	for (size_t i = 0; i < ETW_UNPACK_AHEAD; i++) {
+	for (size_t i = 0; i < ETL_UNPACK_AHEAD; i++) {
 		etl_unpacker_drop(&loader->unpacker, &loader->jobs[i]);
 	}
 	etl_unpacker_done(&loader->unpacker);
@@ -250,10 +250,10 @@ void etl_loader_done(struct etl_loader *loader)
 
 /* Reads the first size bytes of an entry from the file, without unpacking; NULL if they cannot be
  * read. */
-static struct etw_block *read_bytes(struct etl_loader *loader, const struct etw_entry *entry,
+static struct etl_block *read_bytes(struct etl_loader *loader, const struct etl_entry *entry,
 				    size_t size, struct etw_error *err)
 {
-	struct etw_block *block = etl_block_get(loader->unpacker.blocks, size);
+	struct etl_block *block = etl_block_get(loader->unpacker.blocks, size);
 	size_t got;
 
 	if (!block) {
@@ -272,11 +272,11 @@ static struct etw_block *read_bytes(struct etl_loader *loader, const struct etw_
 }
 
 /* Reads a compressed entry and gets a block for its unpacked bytes. */
-static bool prepare(struct etl_loader *loader, const struct etw_entry *entry,
-		    struct etw_unpack_job *job, struct etw_error *err)
+static bool prepare(struct etl_loader *loader, const struct etl_entry *entry,
+		    struct etl_unpack_job *job, struct etw_error *err)
 {
-	struct etw_block *packed = read_bytes(loader, entry, entry->disk_size, err);
-	struct etw_block *out = packed ? etl_block_get(loader->unpacker.blocks, entry->end) : NULL;
+	struct etl_block *packed = read_bytes(loader, entry, entry->disk_size, err);
+	struct etl_block *out = packed ? etl_block_get(loader->unpacker.blocks, entry->end) : NULL;
 
 	if (packed && !out) {
 		error_no_memory(err, "an unpacked buffer");
@@ -285,7 +285,7 @@ static bool prepare(struct etl_loader *loader, const struct etw_entry *entry,
 		etl_block_put(loader->unpacker.blocks, packed);
 		return false;
 	}
-	*job = (struct etw_unpack_job){
+	*job = (struct etl_unpack_job){
 		.packed = packed,
 		.packed_size = entry->disk_size,
 		.out = out,
@@ -294,33 +294,33 @@ static bool prepare(struct etl_loader *loader, const struct etw_entry *entry,
 	return true;
 }
 
-/* Submits the entries up to ETW_UNPACK_AHEAD after this one. A failure is ignored here: the entry
+/* Submits the entries up to ETL_UNPACK_AHEAD after this one. A failure is ignored here: the entry
  * is tried again when the merge needs it, and that reports the failure. */
 static void submit_ahead(struct etl_loader *loader, size_t entry)
 {
-	const struct etw_index *index = loader->index;
+	const struct etl_index *index = loader->index;
 
 	if (loader->next <= entry) {
 		loader->next = entry + 1;
 	}
-	for (; loader->next < index->count && loader->next < entry + ETW_UNPACK_AHEAD;
+	for (; loader->next < index->count && loader->next < entry + ETL_UNPACK_AHEAD;
 	     loader->next++) {
-		const struct etw_entry *ahead = &index->entries[loader->next];
-		struct etw_unpack_job *job = job_of(loader, loader->next);
+		const struct etl_entry *ahead = &index->entries[loader->next];
+		struct etl_unpack_job *job = job_of(loader, loader->next);
 
-		if (ahead->compressed && !ahead->unpacked && ahead->end <= ETW_UNPACK_AHEAD_MAX &&
+		if (ahead->compressed && !ahead->unpacked && ahead->end <= ETL_UNPACK_AHEAD_MAX &&
 		    prepare(loader, ahead, job, NULL)) {
 			etl_unpacker_submit(&loader->unpacker, job);
 		}
 	}
 }
 
-struct etw_block *etl_loader_take(struct etl_loader *loader, size_t i, uint32_t *end,
+struct etl_block *etl_loader_take(struct etl_loader *loader, size_t i, uint32_t *end,
 				  struct etw_error *err)
 {
-	struct etw_entry *entry = &loader->index->entries[i];
-	struct etw_unpack_job *job = job_of(loader, i);
-	struct etw_block *block = entry->unpacked;
+	struct etl_entry *entry = &loader->index->entries[i];
+	struct etl_unpack_job *job = job_of(loader, i);
+	struct etl_block *block = entry->unpacked;
 	bool helped;
 
 	if (block) {

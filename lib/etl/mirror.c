@@ -40,7 +40,7 @@ struct copy {
 	struct etw_mirror *mirror;
 	struct etw_file *input;
 	const struct etw_mirror_visitor *visitor;
-	const struct etw_buffer *buffer; /* the buffer that is being copied */
+	const struct etl_buffer *buffer; /* the buffer that is being copied */
 	uint32_t limit;                  /* most bytes of a piece */
 	bool merged;                     /* it is a copy of a second or later input */
 };
@@ -84,17 +84,17 @@ static bool add_record(struct copy *copy, const struct etw_record *record, const
 	struct mirror_piece *piece = &copy->mirror->piece;
 	uint32_t padded = (uint32_t)(size + 7) & ~7U;
 
-	if (size < ETW_RECORD_SIZE_MIN || size > UINT16_MAX) {
+	if (size < ETL_RECORD_SIZE_MIN || size > UINT16_MAX) {
 		return error_set(err, ETW_ERROR_LIMIT, "a record of %zu bytes cannot be stored",
 				 size);
 	}
-	if (piece->used > ETW_BUFFER_HEADER_SIZE &&
+	if (piece->used > ETL_BUFFER_HEADER_SIZE &&
 	    (piece->used > copy->limit || padded > copy->limit - piece->used)) {
 		if (!mirror_write(copy->mirror, err)) {
 			return false;
 		}
 		start_counting(copy);
-		if (!begin_piece(copy, ETW_BUFFER_HEADER_SIZE, err)) {
+		if (!begin_piece(copy, ETL_BUFFER_HEADER_SIZE, err)) {
 			return false;
 		}
 	}
@@ -157,14 +157,14 @@ static uint32_t limit_of(const struct copy *copy)
 }
 
 /* Returns whether the reader used the buffer up to the end that its header states. */
-static bool is_whole(const struct etw_buffer *buffer, const struct etl_walk *walk)
+static bool is_whole(const struct etl_buffer *buffer, const struct etl_walk *walk)
 {
 	return !walk->stopped && buffer->place.end == buffer->header.end &&
 	       buffer->place.disk_size == buffer->header.size_bytes;
 }
 
-static bool copy_buffer(struct copy *copy, const struct etw_buffer *buffer,
-			struct etw_so_far *so_far, struct etw_damage *damage, struct etw_error *err)
+static bool copy_buffer(struct copy *copy, const struct etl_buffer *buffer,
+			struct etl_so_far *so_far, struct etw_damage *damage, struct etw_error *err)
 {
 	static const struct etw_kernel_choice none;
 	struct etw_mirror *mirror = copy->mirror;
@@ -199,16 +199,16 @@ static bool copy_buffer(struct copy *copy, const struct etw_buffer *buffer,
 	/* Bytes after the last record are filler or damaged. */
 	end = piece->whole || walk.at > buffer->place.end ? buffer->place.end : walk.at;
 	return begin_piece(copy, end, err) &&
-	       ((piece->used == ETW_BUFFER_HEADER_SIZE && !piece->whole) ||
+	       ((piece->used == ETL_BUFFER_HEADER_SIZE && !piece->whole) ||
 		mirror_write_or_join(mirror, err));
 }
 
 /* Copies a buffer of a type that has no records. There is nothing for a callback to decide. */
-static bool copy_without_records(struct copy *copy, const struct etw_buffer *buffer,
+static bool copy_without_records(struct copy *copy, const struct etl_buffer *buffer,
 				 struct etw_error *err)
 {
 	bool whole = buffer->place.disk_size == buffer->header.size_bytes &&
-		     buffer->header.size_bytes <= ETW_BUFFER_MAX &&
+		     buffer->header.size_bytes <= ETL_BUFFER_MAX &&
 		     (buffer->header.type == ETL_BUFFER_EMPTY_MARKER ||
 		      buffer->header.type == ETL_BUFFER_DEBUG_INFO);
 	bool done;
@@ -252,7 +252,7 @@ fail:
 
 /* Moves the scan to the buffer that the visitor requests next. Returns false if there is none. */
 static bool seek(const struct etw_mirror_visitor *visitor, struct etw_file *input,
-		 struct etw_scan *scan, struct etw_mirror_place *at, struct etw_so_far *so_far,
+		 struct etl_scan *scan, struct etw_mirror_place *at, struct etl_so_far *so_far,
 		 struct etw_damage *damage)
 {
 	const uint64_t expected = at->offset;
@@ -265,8 +265,8 @@ static bool seek(const struct etw_mirror_visitor *visitor, struct etw_file *inpu
 	}
 	so_far->records = at->records;
 	if (at->offset != expected) {
-		etw_scan_done(scan);
-		etw_file_scan(input, scan, damage, at->offset, at->buffers);
+		etl_scan_done(scan);
+		etl_file_scan(input, scan, damage, at->offset, at->buffers);
 	}
 	return true;
 }
@@ -278,17 +278,17 @@ bool etw_mirror_copy(struct etw_mirror *mirror, struct etw_file *input,
 	struct copy copy = {
 		.mirror = mirror, .input = input, .visitor = visitor, .merged = mirror->begun
 	};
-	struct etw_so_far so_far = { 0 };
+	struct etl_so_far so_far = { 0 };
 	struct etw_mirror_place at = { 0 };
-	struct etw_scan scan;
-	struct etw_buffer buffer;
-	enum etw_step step = ETW_STEP_END;
+	struct etl_scan scan;
+	struct etl_buffer buffer;
+	enum etl_step step = ETL_STEP_END;
 	bool good = true;
 
 	mirror->begun = true;
-	etw_file_scan(input, &scan, damage, 0, 0);
+	etl_file_scan(input, &scan, damage, 0, 0);
 	while (good && seek(visitor, input, &scan, &at, &so_far, damage) &&
-	       (step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
+	       (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
 		if (!buffer.bytes) {
 			good = copy_without_records(&copy, &buffer, err);
 		} else if (!etl_buffer_is_plausible(input, &buffer, &so_far)) {
@@ -302,10 +302,10 @@ bool etw_mirror_copy(struct etw_mirror *mirror, struct etw_file *input,
 			visitor->on_buffer(visitor->buffer_context, at.offset);
 		}
 	}
-	etw_scan_done(&scan);
-	good = good && step != ETW_STEP_FAILED && mirror_flush(mirror, err);
+	etl_scan_done(&scan);
+	good = good && step != ETL_STEP_FAILED && mirror_flush(mirror, err);
 	if (good && !visitor->seek) {
-		etw_check_count(input, at.buffers, damage);
+		etl_check_count(input, at.buffers, damage);
 	}
 	return good;
 }

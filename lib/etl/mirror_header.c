@@ -123,7 +123,7 @@ bool mirror_header_find(struct etw_mirror *mirror, const uint8_t *bytes, uint32_
 {
 	/* The header type of the record determines the layout, not a pointer size that the user
 	 * requested. */
-	struct etw_format format = mirror->inputs[0]->format;
+	struct etl_format format = mirror->inputs[0]->format;
 	struct etl_walk walk;
 
 	format.classic_pointer_size = 0;
@@ -161,6 +161,6 @@ bool mirror_header_store(struct etw_mirror *mirror, uint8_t *bytes, bool running
 				   mirror->header_pointer_size, &header)) {
 		return error_set(err, ETW_ERROR_FORMAT, "its logfile header is too short");
 	}
-	store_u64(bytes + ETW_BUFFER_HEADER_SIZE + RECORD_TIME, (uint64_t)mirror->start_raw);
+	store_u64(bytes + ETL_BUFFER_HEADER_SIZE + RECORD_TIME, (uint64_t)mirror->start_raw);
 	return true;
 }

@@ -40,7 +40,7 @@ struct mirror_times {
 };
 
 struct mirror_piece {
-	struct etw_buffer from; /* the buffer whose header the piece gets; its bytes are not used */
+	struct etl_buffer from; /* the buffer whose header the piece gets; its bytes are not used */
 	struct mirror_block block; /* header and records */
 	uint32_t used;             /* bytes used in block; 0: there is no piece */
 	uint64_t records;
@@ -77,7 +77,7 @@ struct etw_mirror {
 	size_t header_payload_size;
 	uint8_t header_pointer_size;
 	struct etw_writer *writer; /* owned; NULL until the first buffer is complete */
-	struct etw_so_far written; /* sums over the buffers written, to check that a reader will
+	struct etl_so_far written; /* sums over the buffers written, to check that a reader will
 				      accept the next one */
 	struct etw_mirror_counts counts;
 	struct mirror_piece piece;    /* the records of the buffer that is being copied */
@@ -122,7 +122,7 @@ bool mirror_write_or_join(struct etw_mirror *mirror, struct etw_error *err);
  * if not, the caller writes it as a piece.
  */
 bool mirror_write_as_it_is(struct etw_mirror *mirror, struct etw_file *input,
-			   const struct etw_buffer *buffer, uint64_t records, bool *done,
+			   const struct etl_buffer *buffer, uint64_t records, bool *done,
 			   struct etw_error *err);
 
 /* Writes the pieces that wait to be joined, and those that are being compressed. */

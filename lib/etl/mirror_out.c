@@ -95,7 +95,7 @@ static uint32_t plain_size(const struct etw_mirror *mirror, const struct mirror_
 	uint32_t standard = mirror->header.buffer_size;
 
 	if (!from->compressed && from->size_bytes >= piece->used &&
-	    from->size_bytes <= ETW_BUFFER_MAX) {
+	    from->size_bytes <= ETL_BUFFER_MAX) {
 		return from->size_bytes;
 	}
 	if (standard >= piece->used && standard <= MIRROR_STANDARD_MAX && standard % 8 == 0) {
@@ -149,10 +149,10 @@ static bool is_written(struct etw_mirror *mirror, struct etw_error *err)
 
 /* Returns the place of the buffer that is written next. used: its unpacked bytes; size: its bytes
  * in the file. */
-static struct etw_place place_of(const struct etw_mirror *mirror, uint32_t used, uint32_t size,
+static struct etl_place place_of(const struct etw_mirror *mirror, uint32_t used, uint32_t size,
 				 bool compressed)
 {
-	return (struct etw_place){
+	return (struct etl_place){
 		.offset = mirror->writer ? etw_writer_written(mirror->writer) : 0,
 		.disk_size = size,
 		.end = used,
@@ -160,7 +160,7 @@ static struct etw_place place_of(const struct etw_mirror *mirror, uint32_t used,
 	};
 }
 
-static void count(struct etw_mirror *mirror, const struct etw_place *place, uint64_t records)
+static void count(struct etw_mirror *mirror, const struct etl_place *place, uint64_t records)
 {
 	etl_so_far_add(&mirror->written, place, records);
 	mirror->counts.records += records;
@@ -182,7 +182,7 @@ static bool write_plain(struct etw_mirror *mirror, struct mirror_piece *piece,
 			struct etw_error *err)
 {
 	uint32_t size = plain_size(mirror, piece);
-	struct etw_place place = place_of(mirror, piece->used, size, false);
+	struct etl_place place = place_of(mirror, piece->used, size, false);
 
 	store_sizes(piece, piece->block.bytes, size,
 		    piece->from.header.flags & (uint16_t)~FLAG_COMPRESSED);
@@ -201,10 +201,10 @@ static void pack(struct job *job)
 {
 	struct mirror_pack *pack = (struct mirror_pack *)(void *)job;
 
-	pack->size = ETW_BUFFER_HEADER_SIZE +
-		     (uint32_t)etl_compress(pack->piece.block.bytes + ETW_BUFFER_HEADER_SIZE,
-					    pack->piece.used - ETW_BUFFER_HEADER_SIZE,
-					    pack->packed.bytes + ETW_BUFFER_HEADER_SIZE);
+	pack->size = ETL_BUFFER_HEADER_SIZE +
+		     (uint32_t)etl_compress(pack->piece.block.bytes + ETL_BUFFER_HEADER_SIZE,
+					    pack->piece.used - ETL_BUFFER_HEADER_SIZE,
+					    pack->packed.bytes + ETL_BUFFER_HEADER_SIZE);
 }
 
 /* Writes a compressed piece, or its uncompressed bytes if compression did not help or is not
@@ -212,14 +212,14 @@ static void pack(struct job *job)
 static bool write_packed(struct etw_mirror *mirror, struct mirror_pack *pack, struct etw_error *err)
 {
 	struct mirror_piece *piece = &pack->piece;
-	struct etw_place place = place_of(mirror, piece->used, pack->size, true);
+	struct etl_place place = place_of(mirror, piece->used, pack->size, true);
 
 	if (pack->size >= piece->used ||
-	    !etl_packed_is_plausible(pack->size - ETW_BUFFER_HEADER_SIZE, piece->used) ||
+	    !etl_packed_is_plausible(pack->size - ETL_BUFFER_HEADER_SIZE, piece->used) ||
 	    !etl_so_far_admits(&mirror->written, &place, piece->records)) {
 		return write_plain(mirror, piece, err);
 	}
-	memcpy(pack->packed.bytes, piece->block.bytes, ETW_BUFFER_HEADER_SIZE);
+	memcpy(pack->packed.bytes, piece->block.bytes, ETL_BUFFER_HEADER_SIZE);
 	store_sizes(piece, pack->packed.bytes, pack->size,
 		    piece->from.header.flags | FLAG_COMPRESSED);
 	etl_writer_add_buffer(mirror->writer, pack->packed.bytes, pack->size, pack->size);
@@ -250,13 +250,13 @@ static bool begin_pack(struct etw_mirror *mirror, struct mirror_piece *piece, st
 {
 	struct mirror_pack *next = &mirror->packs[mirror->packs_begun % MIRROR_PACKS];
 	struct mirror_piece empty;
-	size_t body = piece->used - ETW_BUFFER_HEADER_SIZE;
+	size_t body = piece->used - ETL_BUFFER_HEADER_SIZE;
 
 	if (mirror->packs_begun - mirror->packs_written == MIRROR_PACKS &&
 	    !write_oldest_pack(mirror, err)) {
 		return false;
 	}
-	if (!mirror_reserve(&next->packed, ETW_BUFFER_HEADER_SIZE + etl_compress_bound(body),
+	if (!mirror_reserve(&next->packed, ETL_BUFFER_HEADER_SIZE + etl_compress_bound(body),
 			    err)) {
 		return false;
 	}
@@ -294,12 +294,12 @@ static bool write_piece(struct etw_mirror *mirror, struct mirror_piece *piece,
 }
 
 bool mirror_write_as_it_is(struct etw_mirror *mirror, struct etw_file *input,
-			   const struct etw_buffer *buffer, uint64_t records, bool *done,
+			   const struct etl_buffer *buffer, uint64_t records, bool *done,
 			   struct etw_error *err)
 {
-	const struct etw_place *from = &buffer->place;
+	const struct etl_place *from = &buffer->place;
 	uint32_t end = buffer->bytes ? from->end : from->disk_size;
-	struct etw_place place;
+	struct etl_place place;
 	const uint8_t *bytes = buffer->bytes;
 	size_t size = from->end, got;
 
@@ -388,7 +388,7 @@ static bool can_join(const struct etw_mirror *mirror, size_t at, const struct mi
 {
 	const struct mirror_piece *before = &mirror->pending[at];
 
-	if (piece->used - ETW_BUFFER_HEADER_SIZE > mirror_usual_size(mirror) - before->used ||
+	if (piece->used - ETL_BUFFER_HEADER_SIZE > mirror_usual_size(mirror) - before->used ||
 	    before->times.at[before->times.count - 1] > piece->times.at[0]) {
 		return false;
 	}
@@ -404,7 +404,7 @@ static bool join(struct mirror_piece *before, const struct mirror_piece *piece,
 		 struct etw_error *err)
 {
 	enum { TIME_STAMP = 0x10 };
-	uint32_t size = piece->used - ETW_BUFFER_HEADER_SIZE;
+	uint32_t size = piece->used - ETL_BUFFER_HEADER_SIZE;
 
 	if (!mirror_reserve(&before->block, (size_t)before->used + size, err)) {
 		return false;
@@ -414,7 +414,7 @@ static bool join(struct mirror_piece *before, const struct mirror_piece *piece,
 			return false;
 		}
 	}
-	memcpy(before->block.bytes + before->used, piece->block.bytes + ETW_BUFFER_HEADER_SIZE,
+	memcpy(before->block.bytes + before->used, piece->block.bytes + ETL_BUFFER_HEADER_SIZE,
 	       size);
 	/* The joined buffer gets the later time of writing. */
 	memcpy(before->block.bytes + TIME_STAMP, piece->block.bytes + TIME_STAMP, 8);

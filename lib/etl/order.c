@@ -33,7 +33,7 @@ struct position {
 
 struct open {
 	struct etl_walk walk;
-	struct etw_block *block; /* owned */
+	struct etl_block *block; /* owned */
 	uint64_t offset;
 	uint64_t first_record;
 	uint32_t disk_size;
@@ -139,7 +139,7 @@ struct pass {
 	size_t open_bytes_max;
 	uint64_t bytes_read;
 
-	struct etw_index *index; /* NULL: none */
+	struct etl_index *index; /* NULL: none */
 	size_t next_entry;
 	/* The next entry must be opened when the top of the heap reaches this time and place.
 	 * INT64_MAX and UINT64_MAX: no entry is left, or too many buffers are open and one must end
@@ -150,9 +150,9 @@ struct pass {
 
 	bool streaming;
 	size_t window_bytes;
-	struct etw_scan scan; /* reads the buffers that are not indexed */
+	struct etl_scan scan; /* reads the buffers that are not indexed */
 	struct etw_damage *damage;
-	struct etw_so_far so_far; /* sums over the buffers of the scan */
+	struct etl_so_far so_far; /* sums over the buffers of the scan */
 };
 
 static int compare_positions(const void *a, const void *b)
@@ -235,7 +235,7 @@ static void buffer_done(struct pass *pass, uint32_t disk_size)
 }
 
 /* Adds a buffer to the merge. The pass owns the block afterwards, also on failure. */
-static bool open_buffer(struct pass *pass, const struct etw_place *place, struct etw_block *block,
+static bool open_buffer(struct pass *pass, const struct etl_place *place, struct etl_block *block,
 			uint64_t first_record, bool unordered, struct etw_error *err)
 {
 	struct open *open = pass->unused;
@@ -272,16 +272,16 @@ static bool open_buffer(struct pass *pass, const struct etw_place *place, struct
 	return good;
 }
 
-static bool open_entry(struct pass *pass, const struct etw_entry *entry, struct etw_error *err)
+static bool open_entry(struct pass *pass, const struct etl_entry *entry, struct etw_error *err)
 {
-	struct etw_place place = {
+	struct etl_place place = {
 		.offset = entry->offset,
 		.disk_size = entry->disk_size,
 		.end = entry->end,
 		.processor = entry->processor,
 		.compressed = entry->compressed,
 	};
-	struct etw_block *block = etl_loader_take(&pass->loader, pass->next_entry, &place.end, err);
+	struct etl_block *block = etl_loader_take(&pass->loader, pass->next_entry, &place.end, err);
 
 	return block &&
 	       open_buffer(pass, &place, block, entry->first_record, entry->unordered, err);
@@ -299,10 +299,10 @@ static inline bool top_is_next(const struct pass *pass)
 /* Opens the buffers of the index that are due. */
 static bool open_due(struct pass *pass, struct etw_error *err)
 {
-	const struct etw_index *index = pass->index;
+	const struct etl_index *index = pass->index;
 
 	for (; pass->next_entry < index->count; pass->next_entry++) {
-		const struct etw_entry *entry = &index->entries[pass->next_entry];
+		const struct etl_entry *entry = &index->entries[pass->next_entry];
 
 		pass->due_time = entry->first_time;
 		pass->due_offset = entry->offset;
@@ -322,20 +322,20 @@ static bool open_due(struct pass *pass, struct etw_error *err)
 	return true;
 }
 
-static bool open_scanned(struct pass *pass, const struct etw_buffer *buffer, struct etw_error *err)
+static bool open_scanned(struct pass *pass, const struct etl_buffer *buffer, struct etw_error *err)
 {
 	static const struct etw_visitor no_visitor;
 	uint64_t first_record = pass->so_far.records;
-	struct etw_times times =
-		etw_survey_buffer(pass->file, buffer, &pass->so_far, pass->damage, &no_visitor);
-	struct etw_block *block;
+	struct etl_times times =
+		etl_survey_buffer(pass->file, buffer, &pass->so_far, pass->damage, &no_visitor);
+	struct etl_block *block;
 
 	if (times.records == 0) {
 		buffer_done(pass, buffer->place.disk_size);
 		return true;
 	}
 	if (buffer->place.compressed) {
-		block = etw_scan_take_unpacked(&pass->scan);
+		block = etl_scan_take_unpacked(&pass->scan);
 	} else {
 		block = etl_block_get(&pass->file->input.blocks, buffer->place.end);
 		if (!block) {
@@ -351,15 +351,15 @@ static bool fill_window(struct pass *pass, struct etw_error *err)
 {
 	while (pass->streaming && pass->open_bytes < pass->window_bytes &&
 	       !etl_visitor_stopping(pass->visitor)) {
-		struct etw_buffer buffer;
+		struct etl_buffer buffer;
 
-		switch (etw_scan_next(&pass->scan, &buffer, err)) {
-		case ETW_STEP_FAILED:
+		switch (etl_scan_next(&pass->scan, &buffer, err)) {
+		case ETL_STEP_FAILED:
 			return false;
-		case ETW_STEP_END:
+		case ETL_STEP_END:
 			pass->streaming = false;
 			break;
-		case ETW_STEP_BUFFER:
+		case ETL_STEP_BUFFER:
 			if (!buffer.bytes) {
 				buffer_done(pass, buffer.place.disk_size);
 			} else if (!open_scanned(pass, &buffer, err)) {
@@ -486,7 +486,7 @@ static void pass_done(struct pass *pass)
 	etl_blocks_done(&pass->file->input.blocks);
 }
 
-bool etl_order_run(struct etw_file *file, struct etw_index *index, size_t open_bytes_max,
+bool etl_order_run(struct etw_file *file, struct etl_index *index, size_t open_bytes_max,
 		   struct etl_progress *progress, const struct etw_visitor *visitor,
 		   struct etw_error *err)
 {
@@ -503,7 +503,7 @@ bool etl_order_run(struct etw_file *file, struct etw_index *index, size_t open_b
 	};
 	bool good;
 
-	etw_file_scan(file, &pass.scan, &known, index->rest_offset, index->rest_sequence);
+	etl_file_scan(file, &pass.scan, &known, index->rest_offset, index->rest_sequence);
 	pass.so_far = index->rest;
 	pass.streaming = !index->complete;
 	etl_loader_start(&pass.loader, &file->input, index);
@@ -512,7 +512,7 @@ bool etl_order_run(struct etw_file *file, struct etw_index *index, size_t open_b
 		progress->buffers += index->empty_buffers;
 	}
 	etl_loader_done(&pass.loader);
-	etw_scan_done(&pass.scan);
+	etl_scan_done(&pass.scan);
 	pass_done(&pass);
 	return good;
 }
@@ -534,12 +534,12 @@ bool etl_order_stream(struct etw_file *file, size_t window_bytes, struct etw_dam
 	};
 	bool good;
 
-	etw_file_scan(file, &pass.scan, damage, 0, 0);
+	etl_file_scan(file, &pass.scan, damage, 0, 0);
 	good = run(&pass, err);
 	if (good && !pass.streaming) {
-		etw_check_count(file, pass.scan.sequence, damage);
+		etl_check_count(file, pass.scan.sequence, damage);
 	}
-	etw_scan_done(&pass.scan);
+	etl_scan_done(&pass.scan);
 	pass_done(&pass);
 	return good;
 }

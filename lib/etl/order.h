@@ -38,7 +38,7 @@ struct etl_progress {
  * Returns true also if the visitor stopped the pass; false if the file cannot be read or memory
  * runs out.
  */
-bool etl_order_run(struct etw_file *file, struct etw_index *index, size_t open_bytes_max,
+bool etl_order_run(struct etw_file *file, struct etl_index *index, size_t open_bytes_max,
 		   struct etl_progress *progress, const struct etw_visitor *visitor,
 		   struct etw_error *err);
 

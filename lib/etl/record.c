@@ -46,7 +46,7 @@ enum {
 	MARKER_TYPED = 0xc0, /* top byte of the first 32 bits of a record */
 	MARKER_MESSAGE = 0x90,
 
-	HEADER_MIN = ETW_RECORD_SIZE_MIN,
+	HEADER_MIN = ETL_RECORD_SIZE_MIN,
 	HEADER_SYSTEM = 32,
 	HEADER_COMPACT = 24,
 	HEADER_PERFINFO = 16,
@@ -127,9 +127,9 @@ static inline bool is_kernel(const struct header_parts *parts)
 }
 
 /* Sets the parts of class_key that the header type determines. */
-static void set_class_keys(struct etw_format *format)
+static void set_class_keys(struct etl_format *format)
 {
-	for (unsigned i = 0; i < ETW_HEADER_TYPES; i++) {
+	for (unsigned i = 0; i < ETL_HEADER_TYPES; i++) {
 		const struct header_parts *parts = &header_parts[i];
 		bool classic = parts->form != FORM_EVENT;
 		uint8_t forced = classic ? format->classic_pointer_size : 0;
@@ -140,13 +140,13 @@ static void set_class_keys(struct etw_format *format)
 	}
 }
 
-void etl_format_init(struct etw_format *format, const struct etw_source_clock *clock,
+void etl_format_init(struct etl_format *format, const struct etw_source_clock *clock,
 		     uint8_t pointer_size, uint8_t classic_pointer_size)
 {
 	double time_per_tick = 1e7 / (double)clock->frequency;
 	double ticks = 0x1p50 / time_per_tick;
 
-	*format = (struct etw_format){
+	*format = (struct etl_format){
 		.clock = *clock,
 		.pointer_size = pointer_size,
 		.classic_pointer_size = classic_pointer_size,
@@ -168,12 +168,12 @@ void etl_format_init(struct etw_format *format, const struct etw_source_clock *c
 	format->plain_ticks = clock->frequency == 10000000 ? format->short_ticks : 0;
 }
 
-static inline uint64_t ticks_after_anchor(const struct etw_format *format, int64_t raw)
+static inline uint64_t ticks_after_anchor(const struct etl_format *format, int64_t raw)
 {
 	return (uint64_t)raw - (uint64_t)format->clock.anchor_raw;
 }
 
-int64_t etl_format_time(const struct etw_format *format, int64_t raw)
+int64_t etl_format_time(const struct etl_format *format, int64_t raw)
 {
 	const struct etw_source_clock *clock = &format->clock;
 	uint64_t ticks = ticks_after_anchor(format, raw);
@@ -211,13 +211,13 @@ static inline void prefetch(const uint8_t *at)
 #endif
 }
 
-void etl_walk_start(struct etl_walk *walk, const struct etw_format *format, const uint8_t *bytes,
+void etl_walk_start(struct etl_walk *walk, const struct etl_format *format, const uint8_t *bytes,
 		    uint32_t end, uint16_t processor, uint64_t index)
 {
 	*walk = (struct etl_walk){
 		.format = format,
 		.bytes = bytes,
-		.at = ETW_BUFFER_HEADER_SIZE,
+		.at = ETL_BUFFER_HEADER_SIZE,
 		.end = end,
 		.record.index = index - 1, /* the first step adds 1 */
 	};
@@ -547,7 +547,7 @@ static RARE bool read_untyped(struct etl_walk *walk, const uint8_t *at, uint32_t
 /* Returns whether a record may start at the present offset of the walk. */
 static inline bool has_next(const struct etl_walk *walk)
 {
-	/* The sum cannot wrap: end is at most ETW_BUFFER_MAX, and at exceeds that at most by the
+	/* The sum cannot wrap: end is at most ETL_BUFFER_MAX, and at exceeds that at most by the
 	 * padding of a record. */
 	return walk->at + HEADER_MIN <= walk->end;
 }
@@ -677,7 +677,7 @@ bool etl_walk_next(struct etl_walk *walk)
 	return step(walk);
 }
 
-static inline void note_time(struct etw_times *times, int64_t time)
+static inline void note_time(struct etl_times *times, int64_t time)
 {
 	times->records++;
 	times->unordered |= time < times->last_time;
@@ -686,7 +686,7 @@ static inline void note_time(struct etw_times *times, int64_t time)
 }
 
 /* Does a survey in which some records must be skipped because another file repeats them. */
-static NOINLINE bool survey_several(struct etl_walk *walk, struct etw_times *times)
+static NOINLINE bool survey_several(struct etl_walk *walk, struct etl_times *times)
 {
 	bool left_out;
 
@@ -704,9 +704,9 @@ static NOINLINE bool survey_several(struct etl_walk *walk, struct etw_times *tim
 
 /* Skips the records up to the first one that is chosen, and notes their times. This is the main
  * loop of a first pass; it stores nothing to memory before its end. */
-static NOINLINE void leave_out(struct etl_walk *walk, struct etw_times *times)
+static NOINLINE void leave_out(struct etl_walk *walk, struct etl_times *times)
 {
-	struct etw_times noted = *times;
+	struct etl_times noted = *times;
 	const uint8_t *bytes = walk->bytes;
 	uint32_t at = walk->at, end = walk->end;
 	uint32_t size;
@@ -723,7 +723,7 @@ static NOINLINE void leave_out(struct etl_walk *walk, struct etw_times *times)
 	*times = noted;
 }
 
-bool etl_walk_survey(struct etl_walk *walk, struct etw_times *times)
+bool etl_walk_survey(struct etl_walk *walk, struct etl_times *times)
 {
 	if (walk->format->passed_over) {
 		return survey_several(walk, times);

@@ -20,16 +20,16 @@
 #include "lib/source/event_record.h"
 
 enum {
-	ETW_BUFFER_HEADER_SIZE = 0x48, /* bytes before the records of a buffer */
-	ETW_RECORD_SIZE_MIN = 8,       /* bytes of the smallest record */
-	ETW_BUFFER_MAX =
+	ETL_BUFFER_HEADER_SIZE = 0x48, /* bytes before the records of a buffer */
+	ETL_RECORD_SIZE_MIN = 8,       /* bytes of the smallest record */
+	ETL_BUFFER_MAX =
 		16 << 20, /* most valid bytes of an unpacked buffer; a larger buffer is corrupt */
-	ETW_HEADER_TYPES = 0x16, /* above all known header types */
+	ETL_HEADER_TYPES = 0x16, /* above all known header types */
 };
 
 /* Facts that all records of a recording share. Fill it with etl_format_init(); immutable
  * afterwards. */
-struct etw_format {
+struct etl_format {
 	struct etw_source_clock clock;
 	/* pointer size of the recorded kernel, 4 or 8: for records whose header has none */
 	uint8_t pointer_size;
@@ -44,16 +44,16 @@ struct etw_format {
 	double time_per_tick; /* 100 ns */
 	/* For each header type the parts of class_key that all of its records share; the other
 	 * parts are 0. */
-	uint64_t class_keys[ETW_HEADER_TYPES];
+	uint64_t class_keys[ETL_HEADER_TYPES];
 	/* Records that walks skip, by their index; borrowed. NULL: none. */
 	const struct chosen *passed_over;
 };
 
-void etl_format_init(struct etw_format *format, const struct etw_source_clock *clock,
+void etl_format_init(struct etl_format *format, const struct etw_source_clock *clock,
 		     uint8_t pointer_size, uint8_t classic_pointer_size);
 
 /* Returns the same time as etw_clock_time() with the format's clock, without divisions. */
-int64_t etl_format_time(const struct etw_format *format, int64_t raw);
+int64_t etl_format_time(const struct etl_format *format, int64_t raw);
 
 struct etl_walk {
 	struct etw_record record; /* the record that the last step reached */
@@ -63,7 +63,7 @@ struct etl_walk {
 	/* The same for events with an EVENT_HEADER that are not classic and have no extended items:
 	 * only events with these ids are read completely. */
 	const struct etw_id_choice *only_ids;
-	const struct etw_format *format;
+	const struct etl_format *format;
 	const uint8_t *bytes; /* the buffer with its header; borrowed */
 	uint32_t at;          /* offset of the next record in bytes */
 	uint32_t record_size; /* bytes of the record that the last step reached, with its header,
@@ -79,9 +79,9 @@ struct etl_walk {
 
 /*
  * Starts a walk before the first record. bytes and format must outlive the walk. end: the size of
- * bytes, at most ETW_BUFFER_MAX. index: the index in the file of the first record of the buffer.
+ * bytes, at most ETL_BUFFER_MAX. index: the index in the file of the first record of the buffer.
  */
-void etl_walk_start(struct etl_walk *walk, const struct etw_format *format, const uint8_t *bytes,
+void etl_walk_start(struct etl_walk *walk, const struct etl_format *format, const uint8_t *bytes,
 		    uint32_t end, uint16_t processor, uint64_t index);
 
 /*
@@ -91,13 +91,13 @@ void etl_walk_start(struct etl_walk *walk, const struct etw_format *format, cons
 bool etl_walk_next(struct etl_walk *walk);
 
 /*
- * Returns whether a record can begin with these ETW_RECORD_SIZE_MIN bytes. left: bytes from here to
+ * Returns whether a record can begin with these ETL_RECORD_SIZE_MIN bytes. left: bytes from here to
  * the end of the records of the buffer; UINT32_MAX: only the first four bytes are known.
  */
 bool etl_record_is_plausible(const uint8_t *at, uint32_t left);
 
 /* The times of the records that a walk has reached. */
-struct etw_times {
+struct etl_times {
 	uint64_t records;
 	int64_t first_time; /* lowest raw time; INT64_MAX before the first record */
 	int64_t last_time;  /* latest raw time; INT64_MIN before the first record */
@@ -106,7 +106,7 @@ struct etw_times {
 
 /* Steps to the next record that is not skipped, and adds the times of all records on the way to
  * *times. */
-bool etl_walk_survey(struct etl_walk *walk, struct etw_times *times);
+bool etl_walk_survey(struct etl_walk *walk, struct etl_times *times);
 
 /* Returns the index in the file of the record after those that were reached. */
 static inline uint64_t etl_walk_next_index(const struct etl_walk *walk)

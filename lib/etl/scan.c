@@ -13,7 +13,7 @@
  *
  * Bytes are read through a window that moves forward with the scan. Uncompressed buffers are used
  * in the window itself, so nothing is read ahead while one is in use. Compressed buffers are copied
- * out of the window: after the first few of them, up to ETW_UNPACK_AHEAD are read ahead, and a
+ * out of the window: after the first few of them, up to ETL_UNPACK_AHEAD are read ahead, and a
  * helper thread unpacks them while the caller works on earlier ones.
  *
  * Recordings are untrusted input. Sizes are compared with the rest of the file before memory is
@@ -43,7 +43,7 @@ enum {
 
 /* ---- input ---- */
 
-static bool add_part(struct etw_input *input, const char *path, struct etw_error *err)
+static bool add_part(struct etl_input *input, const char *path, struct etw_error *err)
 {
 	struct os_file *file = etl_packed_open(path, &etl_packed_limits, err);
 	char *copy;
@@ -58,17 +58,17 @@ static bool add_part(struct etw_input *input, const char *path, struct etw_error
 	}
 	input->size_bytes += os_file_size(file);
 	input->parts[input->part_count++] =
-		(struct etw_part){ .file = file, .path = copy, .end = input->size_bytes };
+		(struct etl_part){ .file = file, .path = copy, .end = input->size_bytes };
 	return true;
 }
 
-static bool make_parts(struct etw_input *input, size_t count, struct etw_error *err)
+static bool make_parts(struct etl_input *input, size_t count, struct etw_error *err)
 {
-	*input = (struct etw_input){ .parts = calloc(count, sizeof *input->parts) };
+	*input = (struct etl_input){ .parts = calloc(count, sizeof *input->parts) };
 	return input->parts || error_no_memory(err, "a recording");
 }
 
-bool etl_input_open(struct etw_input *input, const char *path, struct etw_error *err)
+bool etl_input_open(struct etl_input *input, const char *path, struct etw_error *err)
 {
 	if (make_parts(input, 1, err) && add_part(input, path, err)) {
 		return true;
@@ -77,7 +77,7 @@ bool etl_input_open(struct etw_input *input, const char *path, struct etw_error 
 	return false;
 }
 
-bool etl_input_open_all(struct etw_input *input, const char *const *paths, size_t count,
+bool etl_input_open_all(struct etl_input *input, const char *const *paths, size_t count,
 			struct etw_error *err)
 {
 	bool good = make_parts(input, count, err);
@@ -91,9 +91,9 @@ bool etl_input_open_all(struct etw_input *input, const char *const *paths, size_
 	return good;
 }
 
-void etl_input_over(struct etw_input *input, const void *bytes, size_t size)
+void etl_input_over(struct etl_input *input, const void *bytes, size_t size)
 {
-	*input = (struct etw_input){ .size_bytes = size, .memory = bytes };
+	*input = (struct etl_input){ .size_bytes = size, .memory = bytes };
 }
 
 static void (*report_change)(const char *path,
@@ -104,7 +104,7 @@ void etw_file_report_changes(void (*report)(const char *path, const char *change
 	report_change = report;
 }
 
-static void close_part(struct etw_part *part)
+static void close_part(struct etl_part *part)
 {
 	const char *change = report_change ? os_file_change(part->file) : NULL;
 
@@ -115,18 +115,18 @@ static void close_part(struct etw_part *part)
 	free(part->path);
 }
 
-void etl_input_close(struct etw_input *input)
+void etl_input_close(struct etl_input *input)
 {
 	etl_blocks_done(&input->blocks);
 	for (size_t i = 0; i < input->part_count; i++) {
 		close_part(&input->parts[i]);
 	}
 	free(input->parts);
-	*input = (struct etw_input){ 0 };
+	*input = (struct etl_input){ 0 };
 }
 
 /* Returns the index of the file that contains the byte at the offset; part_count if none does. */
-static size_t part_at(const struct etw_input *input, uint64_t offset)
+static size_t part_at(const struct etl_input *input, uint64_t offset)
 {
 	size_t i = 0;
 
@@ -137,21 +137,23 @@ static size_t part_at(const struct etw_input *input, uint64_t offset)
 }
 
 /* Returns the offset in the input where the file starts that contains this offset. */
-static uint64_t file_start(const struct etw_input *input, uint64_t offset)
+static uint64_t file_start(const struct etl_input *input, uint64_t offset)
 {
 	size_t i = part_at(input, offset);
 
 	return i > 0 ? input->parts[i - 1].end : 0;
 }
 
-uint64_t etw_input_file_end(const struct etw_input *input, uint64_t offset)
+/* Returns the offset where the file ends that contains this offset; size_bytes after the last file.
+ */
+static uint64_t input_file_end(const struct etl_input *input, uint64_t offset)
 {
 	size_t i = part_at(input, offset);
 
 	return i < input->part_count ? input->parts[i].end : input->size_bytes;
 }
 
-const char *etw_input_change(const struct etw_input *input)
+const char *etl_input_change(const struct etl_input *input)
 {
 	const char *change = NULL;
 
@@ -161,12 +163,12 @@ const char *etw_input_change(const struct etw_input *input)
 	return change;
 }
 
-static bool read_parts(struct etw_input *input, uint64_t offset, uint8_t *bytes, size_t size,
+static bool read_parts(struct etl_input *input, uint64_t offset, uint8_t *bytes, size_t size,
 		       size_t *got, struct etw_error *err)
 {
 	*got = 0;
 	for (size_t i = part_at(input, offset); i < input->part_count && *got < size; i++) {
-		const struct etw_part *part = &input->parts[i];
+		const struct etl_part *part = &input->parts[i];
 		uint64_t start = i > 0 ? input->parts[i - 1].end : 0;
 		uint64_t left = part->end - (offset + *got);
 		size_t most = size - *got < left ? size - *got : (size_t)left;
@@ -184,7 +186,7 @@ static bool read_parts(struct etw_input *input, uint64_t offset, uint8_t *bytes,
 	return true;
 }
 
-bool etl_input_read(struct etw_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
+bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
 		    struct etw_error *err)
 {
 	if (input->parts) {
@@ -242,13 +244,13 @@ void etw_problems_done(struct etw_problems *problems)
 		    (buffer)->sequence, (buffer)->place.offset, __VA_ARGS__)
 
 /* Counts a buffer that is dropped as a whole. */
-static void count_bad(struct etw_damage *damage, const struct etw_buffer *buffer)
+static void count_bad(struct etw_damage *damage, const struct etl_buffer *buffer)
 {
 	damage->bad_buffers++;
 	damage->bad_bytes += buffer->place.disk_size;
 }
 
-void etl_damage_walk(struct etw_damage *damage, const struct etw_buffer *buffer,
+void etl_damage_walk(struct etw_damage *damage, const struct etl_buffer *buffer,
 		     const struct etl_walk *walk)
 {
 	if (walk->stopped) {
@@ -265,7 +267,7 @@ void etl_damage_walk(struct etw_damage *damage, const struct etw_buffer *buffer,
 	}
 }
 
-void etl_damage_implausible(struct etw_damage *damage, const struct etw_buffer *buffer)
+void etl_damage_implausible(struct etw_damage *damage, const struct etl_buffer *buffer)
 {
 	buffer_problem(damage, buffer,
 		       "%" PRIu32 " bytes that unpack to %" PRIu32
@@ -287,26 +289,26 @@ static bool has_records(const struct etw_buffer_header *header)
 
 /* ---- the scan ---- */
 
-void etw_scan_start(struct etw_scan *scan, struct etw_input *input, struct etw_damage *damage,
+void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etw_damage *damage,
 		    const struct etl_shape *shape, uint64_t offset, uint64_t sequence)
 {
-	*scan = (struct etw_scan){
+	*scan = (struct etl_scan){
 		.input = input,
 		.unpacker = { .blocks = &input->blocks },
 		.damage = damage,
 		.shape = shape ? *shape : (struct etl_shape){ 0 },
 		.offset = offset,
 		.sequence = sequence,
-		.end = ETW_STEP_BUFFER,
+		.end = ETL_STEP_BUFFER,
 	};
 }
 
-static struct etw_ahead *ahead_at(struct etw_scan *scan, unsigned i)
+static struct etl_ahead *ahead_at(struct etl_scan *scan, unsigned i)
 {
-	return &scan->ahead[(scan->ahead_first + i) % ETW_UNPACK_AHEAD];
+	return &scan->ahead[(scan->ahead_first + i) % ETL_UNPACK_AHEAD];
 }
 
-void etw_scan_done(struct etw_scan *scan)
+void etl_scan_done(struct etl_scan *scan)
 {
 	for (; scan->ahead_count > 0; scan->ahead_count--) {
 		etl_unpacker_drop(&scan->unpacker, &ahead_at(scan, scan->ahead_count - 1)->job);
@@ -318,16 +320,16 @@ void etw_scan_done(struct etw_scan *scan)
 	scan->unpacked = NULL;
 }
 
-struct etw_block *etw_scan_take_unpacked(struct etw_scan *scan)
+struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan)
 {
-	struct etw_block *block = scan->unpacked;
+	struct etl_block *block = scan->unpacked;
 
 	scan->unpacked = NULL;
 	return block;
 }
 
 /* Returns the capacity of a window for size bytes, which is not larger than a small input. */
-static size_t window_capacity(const struct etw_input *input, size_t size)
+static size_t window_capacity(const struct etl_input *input, size_t size)
 {
 	size_t most = input->size_bytes < WINDOW_SIZE ? (size_t)input->size_bytes : WINDOW_SIZE;
 
@@ -341,7 +343,7 @@ static bool cannot_be_read(uint64_t offset, size_t size, struct etw_error *err)
 }
 
 /* Returns the bytes in the window; NULL if the window does not contain all of them. */
-static const uint8_t *in_window(const struct etw_scan *scan, uint64_t offset, size_t size)
+static const uint8_t *in_window(const struct etl_scan *scan, uint64_t offset, size_t size)
 {
 	uint64_t skip = offset - scan->window_offset;
 
@@ -352,7 +354,7 @@ static const uint8_t *in_window(const struct etw_scan *scan, uint64_t offset, si
 }
 
 /* Returns size bytes at an offset inside the input; NULL if they cannot be read. */
-static const uint8_t *view(struct etw_scan *scan, uint64_t offset, size_t size,
+static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size,
 			   struct etw_error *err)
 {
 	const uint8_t *bytes = in_window(scan, offset, size);
@@ -391,12 +393,12 @@ bool etl_packed_is_plausible(uint32_t packed, uint32_t end)
 }
 
 /* Finds the end of the valid bytes. Returns false if there are none. */
-static bool check_end(struct etw_scan *scan, struct etw_buffer *buffer)
+static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 {
 	const struct etw_buffer_header *header = &buffer->header;
-	struct etw_place *place = &buffer->place;
+	struct etl_place *place = &buffer->place;
 
-	if (header->end < ETW_BUFFER_HEADER_SIZE || header->end > ETW_BUFFER_MAX) {
+	if (header->end < ETL_BUFFER_HEADER_SIZE || header->end > ETL_BUFFER_MAX) {
 		buffer_problem(scan->damage, buffer, "its data end at %" PRIu32 ": dropped",
 			       header->end);
 		count_bad(scan->damage, buffer);
@@ -404,7 +406,7 @@ static bool check_end(struct etw_scan *scan, struct etw_buffer *buffer)
 	}
 	place->end = header->end;
 	if (header->compressed) {
-		uint32_t packed = place->disk_size - ETW_BUFFER_HEADER_SIZE;
+		uint32_t packed = place->disk_size - ETL_BUFFER_HEADER_SIZE;
 
 		if (place->disk_size > ETL_PACKED_MAX ||
 		    !etl_packed_is_plausible(packed, header->end)) {
@@ -430,10 +432,10 @@ static bool check_end(struct etw_scan *scan, struct etw_buffer *buffer)
 }
 
 /* Unpacks a compressed buffer, at once or with a job. */
-static bool start_unpacking(struct etw_scan *scan, struct etw_ahead *ahead, struct etw_error *err)
+static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, struct etw_error *err)
 {
-	const struct etw_place *place = &ahead->buffer.place;
-	struct etw_unpack_job *job = &ahead->job;
+	const struct etl_place *place = &ahead->buffer.place;
+	struct etl_unpack_job *job = &ahead->job;
 	const uint8_t *bytes = view(scan, place->offset, place->disk_size, err);
 
 	if (!bytes) {
@@ -446,7 +448,7 @@ static bool start_unpacking(struct etw_scan *scan, struct etw_ahead *ahead, stru
 	ahead->unpacking = true;
 	job->end = place->end;
 	/* Large buffers would take too much memory if they were read ahead. */
-	if (etl_unpacker_expect(&scan->unpacker) && place->end <= ETW_UNPACK_AHEAD_MAX) {
+	if (etl_unpacker_expect(&scan->unpacker) && place->end <= ETL_UNPACK_AHEAD_MAX) {
 		job->packed = etl_block_get(scan->unpacker.blocks, place->disk_size);
 	}
 	if (!job->packed) {
@@ -460,10 +462,10 @@ static bool start_unpacking(struct etw_scan *scan, struct etw_ahead *ahead, stru
 }
 
 /* Waits for the job of start_unpacking(), sets buffer->bytes and reports invalid data. */
-static void finish_unpacking(struct etw_scan *scan, struct etw_ahead *ahead)
+static void finish_unpacking(struct etl_scan *scan, struct etl_ahead *ahead)
 {
-	struct etw_buffer *buffer = &ahead->buffer;
-	struct etw_unpack_job *job = &ahead->job;
+	struct etl_buffer *buffer = &ahead->buffer;
+	struct etl_unpack_job *job = &ahead->job;
 	uint32_t whole = buffer->place.end;
 	/* A buffer that the end of the file cuts is already reported, and its bytes are used. */
 	bool cut = buffer->place.disk_size < buffer->header.size_bytes;
@@ -475,14 +477,14 @@ static void finish_unpacking(struct etw_scan *scan, struct etw_ahead *ahead)
 	if (!job->good && !cut) {
 		buffer_problem(scan->damage, buffer,
 			       "its compressed data make no sense after %" PRIu32 " bytes: dropped",
-			       job->end - ETW_BUFFER_HEADER_SIZE);
+			       job->end - ETL_BUFFER_HEADER_SIZE);
 		count_bad(scan->damage, buffer);
 		return;
 	}
 	if (job->end < whole && !cut) {
 		buffer_problem(scan->damage, buffer,
 			       "its compressed data end after %" PRIu32 " of %" PRIu32 " bytes",
-			       job->end - ETW_BUFFER_HEADER_SIZE, whole - ETW_BUFFER_HEADER_SIZE);
+			       job->end - ETL_BUFFER_HEADER_SIZE, whole - ETL_BUFFER_HEADER_SIZE);
 		scan->damage->bad_records++;
 	}
 	buffer->bytes = scan->unpacked->bytes;
@@ -497,16 +499,16 @@ static void finish_unpacking(struct etw_scan *scan, struct etw_ahead *ahead)
  * there. The window does not move, because the headers of many hostile buffers can lead to the same
  * distant place.
  */
-static bool leads_to_buffer(struct etw_scan *scan, uint64_t offset, uint64_t file_end, bool *good,
+static bool leads_to_buffer(struct etl_scan *scan, uint64_t offset, uint64_t file_end, bool *good,
 			    struct etw_error *err)
 {
 	struct etw_buffer_header next;
-	uint8_t copy[ETW_BUFFER_HEADER_SIZE];
+	uint8_t copy[ETL_BUFFER_HEADER_SIZE];
 	const uint8_t *bytes;
 	size_t got;
 
 	*good = offset == file_end;
-	if (offset > file_end || file_end - offset < ETW_BUFFER_HEADER_SIZE) {
+	if (offset > file_end || file_end - offset < ETL_BUFFER_HEADER_SIZE) {
 		return true;
 	}
 	bytes = in_window(scan, offset, sizeof copy);
@@ -536,7 +538,7 @@ struct search {
 };
 
 /* Searches for a buffer; *found is NOWHERE if there is none. */
-static bool search(struct etw_scan *scan, const struct search *in, uint64_t *found,
+static bool search(struct etl_scan *scan, const struct search *in, uint64_t *found,
 		   struct etw_error *err)
 {
 	bool good = false;
@@ -580,11 +582,11 @@ static bool search(struct etw_scan *scan, const struct search *in, uint64_t *fou
  * short, that is more than is left of it. If there is no buffer, *size is 0 and *next is where the
  * next one begins.
  */
-static bool measure(struct etw_scan *scan, const struct etw_buffer_header *header, uint64_t *size,
+static bool measure(struct etl_scan *scan, const struct etw_buffer_header *header, uint64_t *size,
 		    uint64_t *next, struct etw_error *err)
 {
 	uint64_t at = scan->offset, end = at + header->size_bytes;
-	uint64_t file_end = etw_input_file_end(scan->input, at);
+	uint64_t file_end = input_file_end(scan->input, at);
 	bool first = at == file_start(scan->input, at);
 	bool plausible = etl_header_is_plausible(header), leads;
 	uint64_t from = at + 1;
@@ -593,20 +595,20 @@ static bool measure(struct etw_scan *scan, const struct etw_buffer_header *heade
 	if (!leads_to_buffer(scan, end, file_end, &leads, err)) {
 		return false;
 	}
-	leads = leads && header->size_bytes >= ETW_BUFFER_HEADER_SIZE;
+	leads = leads && header->size_bytes >= ETL_BUFFER_HEADER_SIZE;
 	if (leads && header->size_bytes <= scan->shape.buffer_size) {
 		return true;
 	}
 	/* The header of the recording is in the first buffer, and no buffer begins in it. */
-	if (first && file_end - at >= ETW_BUFFER_HEADER_SIZE + ETW_RECORD_SIZE_MIN) {
+	if (first && file_end - at >= ETL_BUFFER_HEADER_SIZE + ETL_RECORD_SIZE_MIN) {
 		const uint8_t *bytes =
-			view(scan, at, ETW_BUFFER_HEADER_SIZE + ETW_RECORD_SIZE_MIN, err);
+			view(scan, at, ETL_BUFFER_HEADER_SIZE + ETL_RECORD_SIZE_MIN, err);
 
 		if (!bytes) {
 			return false;
 		}
-		from = at + ETW_BUFFER_HEADER_SIZE +
-		       etw_load_u16(bytes + ETW_BUFFER_HEADER_SIZE + RECORD_SIZE_AT);
+		from = at + ETL_BUFFER_HEADER_SIZE +
+		       etw_load_u16(bytes + ETL_BUFFER_HEADER_SIZE + RECORD_SIZE_AT);
 	}
 	/* A size that is too large can lead past other buffers to a later one or to the end. */
 	if (!search(scan,
@@ -640,7 +642,7 @@ static bool measure(struct etw_scan *scan, const struct etw_buffer_header *heade
 }
 
 /* Counts and reports bytes in which no buffer begins. */
-static void report_gap(struct etw_scan *scan, uint64_t from, uint64_t to)
+static void report_gap(struct etl_scan *scan, uint64_t from, uint64_t to)
 {
 	struct etw_damage *damage = scan->damage;
 	uint64_t bytes = to - from;
@@ -662,15 +664,15 @@ static void report_gap(struct etw_scan *scan, uint64_t from, uint64_t to)
  * bytes of the buffer, which exceed the rest of the file if that is cut short; 0 if the file ends
  * before another buffer.
  */
-static bool next_header(struct etw_scan *scan, struct etw_buffer_header *header, uint64_t *size,
+static bool next_header(struct etl_scan *scan, struct etw_buffer_header *header, uint64_t *size,
 			struct etw_error *err)
 {
 	const uint64_t from = scan->offset;
-	uint64_t file_end = etw_input_file_end(scan->input, from), gap_end = from;
+	uint64_t file_end = input_file_end(scan->input, from), gap_end = from;
 
 	*size = 0;
-	while (*size == 0 && file_end - scan->offset >= ETW_BUFFER_HEADER_SIZE) {
-		const uint8_t *bytes = view(scan, scan->offset, ETW_BUFFER_HEADER_SIZE, err);
+	while (*size == 0 && file_end - scan->offset >= ETL_BUFFER_HEADER_SIZE) {
+		const uint8_t *bytes = view(scan, scan->offset, ETL_BUFFER_HEADER_SIZE, err);
 		uint64_t next = NOWHERE;
 
 		if (!bytes) {
@@ -681,7 +683,7 @@ static bool next_header(struct etw_scan *scan, struct etw_buffer_header *header,
 		if (scan->shape.buffer_size > 0 && !measure(scan, header, size, &next, err)) {
 			return false;
 		}
-		if (*size < ETW_BUFFER_HEADER_SIZE) {
+		if (*size < ETL_BUFFER_HEADER_SIZE) {
 			/* A preallocated file ends in zeros. */
 			bool reserved = header->all_zero && scan->shape.preallocated;
 
@@ -696,32 +698,32 @@ static bool next_header(struct etw_scan *scan, struct etw_buffer_header *header,
 			    "buffer %" PRIu64 " at %" PRIu64 ": cut short: %" PRIu64
 			    " of %d bytes of its header",
 			    scan->sequence, scan->offset, file_end - scan->offset,
-			    (int)ETW_BUFFER_HEADER_SIZE);
+			    (int)ETL_BUFFER_HEADER_SIZE);
 		scan->damage->truncated = true;
 		scan->offset = file_end;
 	}
 	return true;
 }
 
-/* Reads one more buffer. Returns ETW_STEP_END at the end of the recording. */
-static enum etw_step read_buffer(struct etw_scan *scan, struct etw_ahead *ahead,
+/* Reads one more buffer. Returns ETL_STEP_END at the end of the recording. */
+static enum etl_step read_buffer(struct etl_scan *scan, struct etl_ahead *ahead,
 				 struct etw_error *err)
 {
-	struct etw_buffer *buffer = &ahead->buffer;
-	struct etw_place *place = &buffer->place;
+	struct etl_buffer *buffer = &ahead->buffer;
+	struct etl_place *place = &buffer->place;
 	uint64_t size = 0, left;
 
-	*ahead = (struct etw_ahead){ .buffer = { .sequence = scan->sequence } };
+	*ahead = (struct etl_ahead){ .buffer = { .sequence = scan->sequence } };
 	while (size == 0) {
 		if (scan->offset >= scan->input->size_bytes) {
-			return ETW_STEP_END;
+			return ETL_STEP_END;
 		}
 		if (!next_header(scan, &buffer->header, &size, err)) {
-			return ETW_STEP_FAILED;
+			return ETL_STEP_FAILED;
 		}
 	}
-	left = etw_input_file_end(scan->input, scan->offset) - scan->offset;
-	*place = (struct etw_place){ .offset = scan->offset,
+	left = input_file_end(scan->input, scan->offset) - scan->offset;
+	*place = (struct etl_place){ .offset = scan->offset,
 				     .disk_size = (uint32_t)(size < left ? size : left),
 				     .processor = buffer->header.processor,
 				     .compressed = buffer->header.compressed };
@@ -733,39 +735,39 @@ static enum etw_step read_buffer(struct etw_scan *scan, struct etw_ahead *ahead,
 	scan->sequence++;
 	scan->offset += place->disk_size;
 	if (!has_records(&buffer->header) || !check_end(scan, buffer)) {
-		return ETW_STEP_BUFFER;
+		return ETL_STEP_BUFFER;
 	}
 	if (place->compressed) {
-		return start_unpacking(scan, ahead, err) ? ETW_STEP_BUFFER : ETW_STEP_FAILED;
+		return start_unpacking(scan, ahead, err) ? ETL_STEP_BUFFER : ETL_STEP_FAILED;
 	}
 	buffer->bytes = view(scan, place->offset, place->end, err);
-	return buffer->bytes ? ETW_STEP_BUFFER : ETW_STEP_FAILED;
+	return buffer->bytes ? ETL_STEP_BUFFER : ETL_STEP_FAILED;
 }
 
 /* Returns whether another buffer can be read ahead. The bytes of an uncompressed buffer are in the
  * window, which must not move while they are used. */
-static bool may_read_ahead(struct etw_scan *scan)
+static bool may_read_ahead(struct etl_scan *scan)
 {
-	if (scan->end != ETW_STEP_BUFFER || scan->ahead_count == ETW_UNPACK_AHEAD) {
+	if (scan->end != ETL_STEP_BUFFER || scan->ahead_count == ETL_UNPACK_AHEAD) {
 		return false;
 	}
 	return scan->ahead_count == 0 ||
 	       (scan->unpacker.jobs && !ahead_at(scan, scan->ahead_count - 1)->buffer.bytes);
 }
 
-enum etw_step etw_scan_next(struct etw_scan *scan, struct etw_buffer *buffer, struct etw_error *err)
+enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct etw_error *err)
 {
-	struct etw_ahead *ahead;
+	struct etl_ahead *ahead;
 
 	etl_block_put(scan->unpacker.blocks, scan->unpacked);
 	scan->unpacked = NULL;
 	while (may_read_ahead(scan)) {
 		scan->end = read_buffer(scan, ahead_at(scan, scan->ahead_count), &scan->error);
-		scan->ahead_count += scan->end == ETW_STEP_BUFFER;
+		scan->ahead_count += scan->end == ETL_STEP_BUFFER;
 	}
 	if (scan->ahead_count == 0) {
-		*buffer = (struct etw_buffer){ .place.offset = scan->offset };
-		if (scan->end == ETW_STEP_FAILED) {
+		*buffer = (struct etl_buffer){ .place.offset = scan->offset };
+		if (scan->end == ETL_STEP_FAILED) {
 			error_set(err, scan->error.code, "%s", scan->error.text);
 		}
 		return scan->end;
@@ -775,7 +777,7 @@ enum etw_step etw_scan_next(struct etw_scan *scan, struct etw_buffer *buffer, st
 		finish_unpacking(scan, ahead);
 	}
 	*buffer = ahead->buffer;
-	scan->ahead_first = (scan->ahead_first + 1) % ETW_UNPACK_AHEAD;
+	scan->ahead_first = (scan->ahead_first + 1) % ETL_UNPACK_AHEAD;
 	scan->ahead_count--;
-	return ETW_STEP_BUFFER;
+	return ETL_STEP_BUFFER;
 }

@@ -33,42 +33,39 @@
  * program truncates the file meanwhile, reading fails with an error. One thread at a time may use
  * an input.
  */
-struct etw_part {
+struct etl_part {
 	struct os_file *file; /* owned */
 	char *path;           /* owned */
 	uint64_t end;         /* offset in the input where the bytes of this file end */
 };
 
-struct etw_input {
+struct etl_input {
 	uint64_t size_bytes; /* size at the time of opening */
 	/* owned; files whose bytes follow each other; NULL: the input is memory */
-	struct etw_part *parts;
+	struct etl_part *parts;
 	size_t part_count;
 	const uint8_t *memory;    /* borrowed */
-	struct etw_blocks blocks; /* memory for packed and unpacked bytes */
+	struct etl_blocks blocks; /* memory for packed and unpacked bytes */
 };
 
 /* Opens an input. path: as for etl_packed_open(). */
-bool etl_input_open(struct etw_input *input, const char *path, struct etw_error *err);
+bool etl_input_open(struct etl_input *input, const char *path, struct etw_error *err);
 /* Opens several files whose bytes follow each other in the input. The error contains the path. */
-bool etl_input_open_all(struct etw_input *input, const char *const *paths, size_t count,
+bool etl_input_open_all(struct etl_input *input, const char *const *paths, size_t count,
 			struct etw_error *err);
-void etl_input_over(struct etw_input *input, const void *bytes, size_t size);
-void etl_input_close(struct etw_input *input);
+void etl_input_over(struct etl_input *input, const void *bytes, size_t size);
+void etl_input_close(struct etl_input *input);
 
 /* Reads up to size bytes at offset; *got < size only at the end of the input. */
-bool etl_input_read(struct etw_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
+bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
 		    struct etw_error *err);
 
-/* Returns the offset where the file ends that contains this offset; size_bytes after the last file.
- */
-uint64_t etw_input_file_end(const struct etw_input *input, uint64_t offset);
 /* Returns os_file_change() of the first of its files that has changed; NULL if none has. */
-const char *etw_input_change(const struct etw_input *input);
+const char *etl_input_change(const struct etl_input *input);
 /* ---- buffers ---- */
 
 /* The place of a buffer and its valid part, which is enough to read it again. */
-struct etw_place {
+struct etl_place {
 	uint64_t offset;
 	/*
 	 * bytes in the file, with the header; less than the header says if the file is cut short
@@ -79,9 +76,9 @@ struct etw_place {
 	bool compressed;
 };
 
-struct etw_buffer {
+struct etl_buffer {
 	struct etw_buffer_header header;
-	struct etw_place place;
+	struct etl_place place;
 	uint64_t sequence; /* number of the buffer in its file, from 0 */
 	/*
 	 * place.end bytes with the header; valid until the next step. NULL: the buffer has no
@@ -90,17 +87,17 @@ struct etw_buffer {
 	const uint8_t *bytes;
 };
 
-enum etw_step { ETW_STEP_BUFFER, ETW_STEP_END, ETW_STEP_FAILED };
+enum etl_step { ETL_STEP_BUFFER, ETL_STEP_END, ETL_STEP_FAILED };
 
 /* A buffer that was read ahead, and is being unpacked if it is compressed. */
-struct etw_ahead {
-	struct etw_buffer buffer;
-	struct etw_unpack_job job; /* its blocks are owned */
+struct etl_ahead {
+	struct etl_buffer buffer;
+	struct etl_unpack_job job; /* its blocks are owned */
 	bool unpacking;            /* job.out has the unpacked bytes, or will have them */
 };
 
-struct etw_scan {
-	struct etw_input *input;   /* borrowed */
+struct etl_scan {
+	struct etl_input *input;   /* borrowed */
 	struct etw_damage *damage; /* borrowed */
 	struct etl_shape shape;    /* buffer_size 0: the header is not read yet */
 	uint64_t offset;           /* offset of the next buffer to read */
@@ -113,12 +110,12 @@ struct etw_scan {
 	uint64_t window_offset;
 	size_t window_size;
 	/* owned; unpacked bytes of the present buffer if it is compressed */
-	struct etw_block *unpacked;
-	struct etw_ahead ahead[ETW_UNPACK_AHEAD]; /* a ring buffer */
+	struct etl_block *unpacked;
+	struct etl_ahead ahead[ETL_UNPACK_AHEAD]; /* a ring buffer */
 	unsigned ahead_first;
 	unsigned ahead_count;
-	struct etw_unpacker unpacker; /* its blocks are borrowed */
-	enum etw_step end;            /* result of the step after the buffers that are read ahead */
+	struct etl_unpacker unpacker; /* its blocks are borrowed */
+	enum etl_step end;            /* result of the step after the buffers that are read ahead */
 	struct etw_error error;
 };
 
@@ -128,16 +125,16 @@ struct etw_scan {
  * @shape: used to find the next buffer after a place where a buffer should begin and does not.
  * NULL: the scan ends at such a place.
  */
-void etw_scan_start(struct etw_scan *scan, struct etw_input *input, struct etw_damage *damage,
+void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etw_damage *damage,
 		    const struct etl_shape *shape, uint64_t offset, uint64_t sequence);
-enum etw_step etw_scan_next(struct etw_scan *scan, struct etw_buffer *buffer,
+enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer,
 			    struct etw_error *err);
 /*
  * Gives the caller the block with the unpacked bytes of a compressed buffer. The buffer's bytes
  * stay valid as long as the block.
  */
-struct etw_block *etw_scan_take_unpacked(struct etw_scan *scan);
-void etw_scan_done(struct etw_scan *scan);
+struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan);
+void etl_scan_done(struct etl_scan *scan);
 
 /*
  * Returns whether a compressed buffer may unpack to end bytes (with its header). packed: its packed
@@ -146,10 +143,10 @@ void etw_scan_done(struct etw_scan *scan);
 bool etl_packed_is_plausible(uint32_t packed, uint32_t end);
 
 /* Counts and reports a compressed buffer that unpacks to more than is plausible. */
-void etl_damage_implausible(struct etw_damage *damage, const struct etw_buffer *buffer);
+void etl_damage_implausible(struct etw_damage *damage, const struct etl_buffer *buffer);
 
 /* Counts and reports the damage that a walk has found in the buffer; call it after the walk. */
-void etl_damage_walk(struct etw_damage *damage, const struct etw_buffer *buffer,
+void etl_damage_walk(struct etw_damage *damage, const struct etl_buffer *buffer,
 		     const struct etl_walk *walk);
 
 #endif

@@ -26,7 +26,7 @@
 struct file_source {
 	struct etw_source source; /* must be the first member */
 	struct etw_file *file;
-	struct etw_index index;
+	struct etl_index index;
 	bool indexed;
 	bool single_pass;
 	char *name;
@@ -79,7 +79,7 @@ static bool first_pass(struct file_source *source, const struct etw_event_sink *
 
 	source->damage = (struct etw_damage){ 0 };
 	source->indexed = false;
-	if (!etw_index_build(&source->index, source->file, &source->damage, &visitor, err)) {
+	if (!etl_index_build(&source->index, source->file, &source->damage, &visitor, err)) {
 		return false;
 	}
 	source->indexed = !etw_source_stopping(&source->source);
@@ -135,7 +135,7 @@ static void file_close(struct etw_source *base)
 {
 	struct file_source *source = (struct file_source *)base;
 
-	etw_index_done(&source->index);
+	etl_index_done(&source->index);
 	etw_file_close(source->file);
 	free(source->name);
 	source_done(base);
@@ -159,7 +159,7 @@ static const char *base_name(const char *path)
 
 const char *etw_source_file_change(struct etw_source *source)
 {
-	return etw_input_change(&((struct file_source *)source)->file->input);
+	return etl_input_change(&((struct file_source *)source)->file->input);
 }
 
 struct etw_source *etw_source_open_file(const char *path,
@@ -176,8 +176,8 @@ struct etw_source *etw_source_open_file(const char *path,
 	}
 	source_init(&source->source, &operations);
 	source->single_pass = options && options->single_pass;
-	source->index.entries_max = ETW_INDEX_MAX;
-	source->index.keep_bytes = ETW_KEEP_MAX;
+	source->index.entries_max = ETL_INDEX_MAX;
+	source->index.keep_bytes = ETL_KEEP_MAX;
 	source->progress.last_time = ETW_RECORD_NO_TIME;
 	source->name = text_duplicate(name, strlen(name));
 	if (source->name && options && options->path_count > 0) {

@@ -251,26 +251,26 @@ bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_
 
 enum { HELPER_FROM = 4 }; /* buffers; for fewer a thread costs more than it saves */
 
-void etl_unpack_now(struct etw_unpack_job *job, const uint8_t *packed, size_t packed_size)
+void etl_unpack_now(struct etl_unpack_job *job, const uint8_t *packed, size_t packed_size)
 {
 	size_t made;
 
-	memcpy(job->out->bytes, packed, ETW_BUFFER_HEADER_SIZE);
-	job->good = etl_decompress(packed + ETW_BUFFER_HEADER_SIZE,
-				   packed_size - ETW_BUFFER_HEADER_SIZE,
-				   job->out->bytes + ETW_BUFFER_HEADER_SIZE,
-				   job->end - ETW_BUFFER_HEADER_SIZE, &made);
-	job->end = ETW_BUFFER_HEADER_SIZE + (uint32_t)made;
+	memcpy(job->out->bytes, packed, ETL_BUFFER_HEADER_SIZE);
+	job->good = etl_decompress(packed + ETL_BUFFER_HEADER_SIZE,
+				   packed_size - ETL_BUFFER_HEADER_SIZE,
+				   job->out->bytes + ETL_BUFFER_HEADER_SIZE,
+				   job->end - ETL_BUFFER_HEADER_SIZE, &made);
+	job->end = ETL_BUFFER_HEADER_SIZE + (uint32_t)made;
 }
 
 static void unpack(struct job *link)
 {
-	struct etw_unpack_job *job = (struct etw_unpack_job *)(void *)link;
+	struct etl_unpack_job *job = (struct etl_unpack_job *)(void *)link;
 
 	etl_unpack_now(job, job->packed->bytes, job->packed_size);
 }
 
-bool etl_unpacker_expect(struct etw_unpacker *unpacker)
+bool etl_unpacker_expect(struct etl_unpacker *unpacker)
 {
 	if (unpacker->buffers < HELPER_FROM && ++unpacker->buffers == HELPER_FROM) {
 		unpacker->jobs = jobs_start(2, unpack);
@@ -278,26 +278,26 @@ bool etl_unpacker_expect(struct etw_unpacker *unpacker)
 	return unpacker->jobs != NULL;
 }
 
-void etl_unpacker_submit(struct etw_unpacker *unpacker, struct etw_unpack_job *job)
+void etl_unpacker_submit(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
 {
 	jobs_submit(unpacker->jobs, &job->job);
 }
 
-void etl_unpacker_wait(struct etw_unpacker *unpacker, struct etw_unpack_job *job)
+void etl_unpacker_wait(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
 {
 	jobs_wait(unpacker->jobs, &job->job);
 	etl_block_put(unpacker->blocks, job->packed);
 	job->packed = NULL;
 }
 
-void etl_unpacker_drop(struct etw_unpacker *unpacker, struct etw_unpack_job *job)
+void etl_unpacker_drop(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
 {
 	etl_unpacker_wait(unpacker, job);
 	etl_block_put(unpacker->blocks, job->out);
 	job->out = NULL;
 }
 
-void etl_unpacker_done(struct etw_unpacker *unpacker)
+void etl_unpacker_done(struct etl_unpacker *unpacker)
 {
 	jobs_stop(unpacker->jobs);
 	unpacker->jobs = NULL;

@@ -24,40 +24,40 @@
 bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size, size_t *made);
 
 enum {
-	ETW_UNPACK_AHEAD = 8, /* most buffers that a pass unpacks ahead */
-	ETW_UNPACK_AHEAD_MAX =
+	ETL_UNPACK_AHEAD = 8, /* most buffers that a pass unpacks ahead */
+	ETL_UNPACK_AHEAD_MAX =
 		1 << 20, /* most bytes of a buffer that is unpacked ahead; few are larger */
 };
 
 /* One buffer to unpack. */
-struct etw_unpack_job {
+struct etl_unpack_job {
 	struct job job;           /* the first member */
-	struct etw_block *packed; /* owned */
+	struct etl_block *packed; /* owned */
 	size_t packed_size;       /* bytes in packed, with the header */
-	struct etw_block *out;    /* owned */
+	struct etl_block *out;    /* owned */
 	uint32_t end; /* bytes of the buffer with its header: first as expected, then as unpacked */
 	bool good;    /* set by unpacking: whether the stream was valid up to end */
 };
 
 /* Unpacks the buffers of one pass. Set blocks and zero the rest. One thread uses it. */
-struct etw_unpacker {
-	struct etw_blocks *blocks; /* borrowed */
+struct etl_unpacker {
+	struct etl_blocks *blocks; /* borrowed */
 	struct jobs *jobs;         /* owned; NULL until there were enough compressed buffers */
 	unsigned buffers;          /* compressed buffers so far, counted until the helper starts */
 };
 
 /* Counts a compressed buffer. Returns whether there is a helper thread for jobs. */
-bool etl_unpacker_expect(struct etw_unpacker *unpacker);
+bool etl_unpacker_expect(struct etl_unpacker *unpacker);
 /* Unpacks packed bytes (those of the job or others) into job->out, on the calling thread. */
-void etl_unpack_now(struct etw_unpack_job *job, const uint8_t *packed, size_t packed_size);
+void etl_unpack_now(struct etl_unpack_job *job, const uint8_t *packed, size_t packed_size);
 /* Submits a job to the helper thread, which must exist. The job and its blocks must not move until
  * the wait is over. */
-void etl_unpacker_submit(struct etw_unpacker *unpacker, struct etw_unpack_job *job);
+void etl_unpacker_submit(struct etl_unpacker *unpacker, struct etl_unpack_job *job);
 /* Waits until the job is done, if it was submitted, and returns its packed block to the pool. */
-void etl_unpacker_wait(struct etw_unpacker *unpacker, struct etw_unpack_job *job);
+void etl_unpacker_wait(struct etl_unpacker *unpacker, struct etl_unpack_job *job);
 /* As etl_unpacker_wait(), and returns the unpacked block to the pool, too. */
-void etl_unpacker_drop(struct etw_unpacker *unpacker, struct etw_unpack_job *job);
+void etl_unpacker_drop(struct etl_unpacker *unpacker, struct etl_unpack_job *job);
 /* Ends the helper thread. Call it after every submitted job was waited for. */
-void etl_unpacker_done(struct etw_unpacker *unpacker);
+void etl_unpacker_done(struct etl_unpacker *unpacker);
 
 #endif

@@ -135,9 +135,9 @@ static uint8_t *place(struct etw_writer *writer, struct buffer *buffer, uint32_t
 	uint32_t padded = (uint32_t)(size + 7) & ~UINT32_C(7);
 	uint8_t *at;
 
-	if (size < ETW_RECORD_SIZE_MIN) {
+	if (size < ETL_RECORD_SIZE_MIN) {
 		error_set(&writer->failure, ETW_ERROR_LIMIT,
-			  "record of %zu bytes: the least are %d", size, (int)ETW_RECORD_SIZE_MIN);
+			  "record of %zu bytes: the least are %d", size, (int)ETL_RECORD_SIZE_MIN);
 		return NULL;
 	}
 	if (size > UINT16_MAX || padded > limit - buffer->used) {

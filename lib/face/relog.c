@@ -150,26 +150,26 @@ static void look(void *context, const struct etw_record *record)
 static bool learn(struct etw_relog *relog, struct etw_error *err)
 {
 	struct etw_damage damage = { 0 };
-	struct etw_so_far so_far = { 0 };
+	struct etl_so_far so_far = { 0 };
 	struct etw_kernel_choice choice;
 	struct etw_id_choice ids;
 	struct etw_visitor visitor = { .record_context = relog, .on_record = look };
-	struct etw_buffer buffer;
-	struct etw_scan scan;
-	enum etw_step step;
+	struct etl_buffer buffer;
+	struct etl_scan scan;
+	enum etl_step step;
 
 	face_decoder_choose(&choice, &ids);
 	visitor.only = &choice;
 	visitor.only_ids = &ids;
-	etw_file_scan(relog->file, &scan, &damage, 0, 0);
-	while ((step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
+	etl_file_scan(relog->file, &scan, &damage, 0, 0);
+	while ((step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
 		if (buffer.bytes) {
-			etw_survey_buffer(relog->file, &buffer, &so_far, &damage, &visitor);
+			etl_survey_buffer(relog->file, &buffer, &so_far, &damage, &visitor);
 		}
 	}
-	etw_scan_done(&scan);
+	etl_scan_done(&scan);
 	etw_trace_schemas_finish(relog->decoder.trace);
-	return step != ETW_STEP_FAILED;
+	return step != ETL_STEP_FAILED;
 }
 
 static enum etw_mirror_action decide(void *context, const struct etw_record *record,
@@ -488,7 +488,7 @@ static void take_counts(struct etw_relog *relog, struct etw_relog_counts *counts
 			.damaged_buffers = relog->damage.bad_buffers,
 			.damaged_records = relog->damage.bad_records,
 			.truncated = relog->damage.truncated,
-			.file_change = etw_input_change(&relog->file->input),
+			.file_change = etl_input_change(&relog->file->input),
 		},
 	};
 }

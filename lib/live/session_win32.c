@@ -203,8 +203,7 @@ static ULONG enable_system_providers(const struct live *live, TRACEHANDLE sessio
 	uint64_t keywords;
 	uint32_t flags;
 
-	for (size_t i = 0; etw_system_provider(system_flags(live), i, &guid, &keywords, &flags);
-	     i++) {
+	for (size_t i = 0; system_provider(system_flags(live), i, &guid, &keywords, &flags); i++) {
 		GUID provider = live_windows_guid(&guid);
 		char label[GUID_TEXT_SIZE];
 		char text[160];
@@ -512,13 +511,12 @@ static void disable_system_providers(const struct live *live, TRACEHANDLE sessio
 	uint64_t keywords, next_keywords;
 	uint32_t flags;
 
-	for (size_t i = 0; etw_system_provider(former, i, &guid, &keywords, &flags); i++) {
+	for (size_t i = 0; system_provider(former, i, &guid, &keywords, &flags); i++) {
 		GUID provider = live_windows_guid(&guid);
 		bool stays = false;
 
 		for (size_t j = 0;
-		     etw_system_provider(system_flags(live), j, &next, &next_keywords, &flags);
-		     j++) {
+		     system_provider(system_flags(live), j, &next, &next_keywords, &flags); j++) {
 			stays = stays || etw_guid_equal(&guid, &next);
 		}
 		if (!stays) {

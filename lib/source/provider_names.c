@@ -8,7 +8,7 @@
  * from the operating system.
  *
  * The last table says which keyword of which system provider replaces which kernel flag. Several
- * flags can belong to one provider, so etw_system_provider() collects the keywords of a provider
+ * flags can belong to one provider, so system_provider() collects the keywords of a provider
  * for a set of flags. A flag without a row stays a flag of the session.
  *
  * Source of the first table: the providers' manifests as registered in Windows 10 (`logman query
@@ -159,8 +159,8 @@ static const struct {
 	{ REGISTRY, 0x1, ETW_KERNEL_FLAG_REGISTRY },         /* GENERAL */
 };
 
-bool etw_system_provider(uint32_t flags, size_t index, struct etw_guid *guid, uint64_t *keywords,
-			 uint32_t *covered)
+bool system_provider(uint32_t flags, size_t index, struct etw_guid *guid, uint64_t *keywords,
+		     uint32_t *covered)
 {
 	for (unsigned i = 0; i < PROVIDERS; i++) {
 		*keywords = 0;

@@ -31,8 +31,8 @@ enum { SYSTEM_PROVIDERS_BUILD = 20348 };
  * @keywords: the keywords to enable it with.
  * @covered:  the flags that these keywords replace.
  */
-bool etw_system_provider(uint32_t flags, size_t index, struct etw_guid *guid, uint64_t *keywords,
-			 uint32_t *covered);
+bool system_provider(uint32_t flags, size_t index, struct etw_guid *guid, uint64_t *keywords,
+		     uint32_t *covered);
 
 /* Returns the flags that system providers can replace. The others must be enabled as flags. */
 uint32_t system_provider_flags(uint32_t flags);

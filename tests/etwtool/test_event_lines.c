@@ -205,7 +205,7 @@ static void an_unknown_event_gets_the_layout_of_its_values(void **state)
 	struct event_lines *lines = lines_by_hand();
 	struct etw_tracelogging_cache *cache = etw_tracelogging_cache_new(NULL);
 	struct etw_schema_origins origins = { .live = false };
-	struct etw_format format;
+	struct etl_format format;
 	struct seen_event event = { .format = &format,
 				    .origins = &origins,
 				    .tracelogging = cache,

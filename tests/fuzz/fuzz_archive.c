@@ -29,17 +29,17 @@ static void read_recording(const char *path)
 	struct etw_error err = { 0 };
 	struct etw_file *file = etw_file_open(path, 0, &err);
 	struct etw_damage damage = { 0 };
-	struct etw_scan scan;
-	struct etw_buffer buffer;
+	struct etl_scan scan;
+	struct etl_buffer buffer;
 
 	must(file || err.code != ETW_ERROR_NONE);
 	if (!file) {
 		return;
 	}
-	etw_file_scan(file, &scan, &damage, 0, 0);
-	while (etw_scan_next(&scan, &buffer, &err) == ETW_STEP_BUFFER) {
+	etl_file_scan(file, &scan, &damage, 0, 0);
+	while (etl_scan_next(&scan, &buffer, &err) == ETL_STEP_BUFFER) {
 	}
-	etw_scan_done(&scan);
+	etl_scan_done(&scan);
 	etw_file_close(file);
 }
 

@@ -62,7 +62,7 @@ struct known_record {
 
 static struct known_record known[RECORDS_MOST];
 static size_t known_count;
-static struct etw_format format;
+static struct etl_format format;
 static struct etw_schema_origins origins = { .builtin_names = true };
 static struct etw_event_table *table;
 static struct etw_tracelogging_cache *tracelogging;
@@ -95,9 +95,9 @@ static void know_records(void)
 	const struct etw_writer_options options = every_class_options(8, ETW_CLOCK_QPC, false);
 	struct etw_writer *writer = etw_writer_open(NULL, &options, NULL);
 	struct etw_damage damage = { 0 };
-	struct etw_buffer buffer;
+	struct etl_buffer buffer;
 	struct etw_file *file;
-	struct etw_scan scan;
+	struct etl_scan scan;
 	const uint8_t *bytes;
 	bool added;
 	size_t size;
@@ -112,8 +112,8 @@ static void know_records(void)
 	table = etw_event_table_new(CLASSES_MOST, &origins, NULL);
 	must(file && origins.trace && tracelogging && table);
 	format = file->format;
-	etw_file_scan(file, &scan, &damage, 0, 0);
-	while (etw_scan_next(&scan, &buffer, NULL) == ETW_STEP_BUFFER) {
+	etl_file_scan(file, &scan, &damage, 0, 0);
+	while (etl_scan_next(&scan, &buffer, NULL) == ETL_STEP_BUFFER) {
 		struct etl_walk walk;
 
 		etl_walk_start(&walk, &format, buffer.bytes, buffer.place.end, 0, 0);
@@ -121,7 +121,7 @@ static void know_records(void)
 			know_record(&walk);
 		}
 	}
-	etw_scan_done(&scan);
+	etl_scan_done(&scan);
 	etw_file_close(file);
 	etw_writer_close(writer);
 	etw_trace_schemas_finish(origins.trace);

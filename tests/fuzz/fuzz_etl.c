@@ -58,22 +58,22 @@ enum { PLACES_MOST = 64 };
 
 /* The places of the first buffers from an offset on. */
 static unsigned list_buffers(struct etw_file *file, uint64_t offset,
-			     struct etw_place places[PLACES_MOST])
+			     struct etl_place places[PLACES_MOST])
 {
 	struct etw_damage damage = { 0 };
 	struct etw_error err = { 0 };
-	struct etw_buffer buffer;
-	struct etw_scan scan;
-	enum etw_step step = ETW_STEP_BUFFER;
+	struct etl_buffer buffer;
+	struct etl_scan scan;
+	enum etl_step step = ETL_STEP_BUFFER;
 	unsigned count = 0;
 
-	etw_file_scan(file, &scan, &damage, offset, 0);
+	etl_file_scan(file, &scan, &damage, offset, 0);
 	while (count < PLACES_MOST &&
-	       (step = etw_scan_next(&scan, &buffer, &err)) == ETW_STEP_BUFFER) {
+	       (step = etl_scan_next(&scan, &buffer, &err)) == ETL_STEP_BUFFER) {
 		places[count++] = buffer.place;
 	}
-	etw_scan_done(&scan);
-	must(step != ETW_STEP_FAILED && damage.gap_bytes <= damage.bad_bytes);
+	etl_scan_done(&scan);
+	must(step != ETL_STEP_FAILED && damage.gap_bytes <= damage.bad_bytes);
 	must(damage.bad_bytes <= file->input.size_bytes);
 	return count;
 }
@@ -81,7 +81,7 @@ static unsigned list_buffers(struct etw_file *file, uint64_t offset,
 /* which: the buffer where another scan starts */
 static void compare_scans(struct etw_file *file, unsigned which)
 {
-	struct etw_place all[PLACES_MOST], rest[PLACES_MOST];
+	struct etl_place all[PLACES_MOST], rest[PLACES_MOST];
 	unsigned count = list_buffers(file, 0, all), first = count > 0 ? which % count : 0;
 	unsigned rest_count = count > 0 ? list_buffers(file, all[first].offset, rest) : 0;
 
@@ -102,9 +102,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct etw_visitor stream = { .record_context = &streamed, .on_record = touch };
 	/* The last byte varies the limits. */
 	unsigned limits = size ? data[size - 1] : 0;
-	struct etw_index index = {
-		.entries_max = limits & 1 ? 3 : ETW_INDEX_MAX,
-		.keep_bytes = limits & 2 ? 2000 : ETW_KEEP_MAX,
+	struct etl_index index = {
+		.entries_max = limits & 1 ? 3 : ETL_INDEX_MAX,
+		.keep_bytes = limits & 2 ? 2000 : ETL_KEEP_MAX,
 	};
 	struct etw_problems problems = { 0 };
 	struct etw_damage damage = { .problems = &problems };
@@ -116,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(err.code != ETW_ERROR_NONE);
 		return 0;
 	}
-	must(etw_index_build(&index, file, &damage, &look, &err));
+	must(etl_index_build(&index, file, &damage, &look, &err));
 	must(etl_order_run(file, &index, limits & 8 ? 5000 : ETL_OPEN_MAX, &progress, &deliver,
 			   &err));
 	must(limits & 8 || index.entries_max == 3 || progress.late_records == 0);
@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(etl_order_stream(file, 10000, &damage, &progress, &stream, &err));
 	must(looked.records == delivered.records && looked.sum == delivered.sum);
 	must(looked.records == streamed.records && looked.sum == streamed.sum);
-	etw_index_done(&index);
+	etl_index_done(&index);
 	etw_problems_done(&problems);
 	etw_file_close(file);
 	return 0;

@@ -78,15 +78,15 @@ static void read_both(const uint8_t *bytes, size_t size, struct read read[2],
 {
 	struct etw_error err = { 0 };
 	struct etw_file *file = etw_file_over(bytes, size, 0, &err);
-	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = ETW_KEEP_MAX };
+	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = ETL_KEEP_MAX };
 	struct etw_visitor look = { .record_context = &read[0], .on_record = see };
 	struct etw_visitor deliver = { .record_context = &read[1], .on_record = see };
 	struct etl_progress progress = { 0 };
 
 	must(file != NULL);
-	must(etw_index_build(&index, file, damage, &look, &err));
+	must(etl_index_build(&index, file, damage, &look, &err));
 	must(etl_order_run(file, &index, ETL_OPEN_MAX, &progress, &deliver, &err));
-	etw_index_done(&index);
+	etl_index_done(&index);
 	etw_file_close(file);
 }
 

@@ -184,16 +184,16 @@ static void read_and_compare(const uint8_t *bytes, size_t size, const struct sum
 {
 	struct etw_error err = { 0 };
 	struct etw_file *file = etw_file_over(bytes, size, 0, &err);
-	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = ETW_KEEP_MAX };
+	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = ETL_KEEP_MAX };
 	struct etw_damage damage = { 0 };
 	struct sums found = { 0 };
 	struct etw_visitor visitor = { .record_context = &found, .on_record = add_read };
 
 	must(file != NULL);
-	must(etw_index_build(&index, file, &damage, &visitor, &err));
+	must(etl_index_build(&index, file, &damage, &visitor, &err));
 	must(!damage.truncated && damage.bad_buffers == 0 && damage.bad_records == 0);
 	must(memcmp(&found, given, sizeof found) == 0);
-	etw_index_done(&index);
+	etl_index_done(&index);
 	etw_file_close(file);
 }
 
@@ -205,20 +205,20 @@ static uint64_t sum_but(const uint8_t *bytes, size_t size, size_t left_out, stru
 	struct etw_error err = { 0 };
 	struct etw_file *file = etw_file_over(bytes, size, 0, &err);
 	struct etw_visitor visitor = { .record_context = sums, .on_record = add_read };
-	struct etw_so_far so_far = { 0 };
+	struct etl_so_far so_far = { 0 };
 	struct etw_damage damage = { 0 };
-	struct etw_scan scan;
-	struct etw_buffer buffer;
+	struct etl_scan scan;
+	struct etl_buffer buffer;
 
 	must(file != NULL);
-	etw_file_scan(file, &scan, &damage, 0, 0);
-	while (etw_scan_next(&scan, &buffer, &err) == ETW_STEP_BUFFER) {
+	etl_file_scan(file, &scan, &damage, 0, 0);
+	while (etl_scan_next(&scan, &buffer, &err) == ETL_STEP_BUFFER) {
 		if (buffer.bytes && buffer.place.offset != left_out) {
-			etw_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
+			etl_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
 		}
 	}
 	must(damage.bad_records == 0 && !damage.truncated);
-	etw_scan_done(&scan);
+	etl_scan_done(&scan);
 	etw_file_close(file);
 	return damage.gap_bytes;
 }
@@ -270,7 +270,7 @@ static void lose_a_header(const uint8_t *bytes, size_t size, unsigned choice)
 	copy = malloc(size);
 	must(copy != NULL);
 	memcpy(copy, bytes, size);
-	memset(copy + lost, choice % 2 ? 0 : 0xff, ETW_BUFFER_HEADER_SIZE);
+	memset(copy + lost, choice % 2 ? 0 : 0xff, ETL_BUFFER_HEADER_SIZE);
 	must(sum_but(copy, size, size, &found) == lost_size);
 	must(memcmp(&found, &expected, sizeof found) == 0);
 	free(copy);
@@ -364,7 +364,7 @@ static bool write(struct cursor *c, struct etw_writer *writer, uint16_t processo
 		size_t size = etw_out_record_size(&record);
 
 		etw_writer_add(writer, &record);
-		fits = size >= ETW_RECORD_SIZE_MIN && size <= UINT16_MAX &&
+		fits = size >= ETL_RECORD_SIZE_MIN && size <= UINT16_MAX &&
 		       (size + 7) / 8 * 8 <= room;
 		must(etw_writer_failed(writer) == !fits);
 		if (fits) {
@@ -400,7 +400,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *bytes;
 
 	must(writer != NULL);
-	if (write(&c, writer, options.processors, options.buffer_size - ETW_BUFFER_HEADER_SIZE,
+	if (write(&c, writer, options.processors, options.buffer_size - ETL_BUFFER_HEADER_SIZE,
 		  &given)) {
 		bytes = etl_writer_bytes(writer, &size);
 		read_and_compare(bytes, size, &given);

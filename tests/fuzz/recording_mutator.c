@@ -174,7 +174,7 @@ static size_t payload_at(struct recording_parts *parts, const struct part_record
 {
 	const struct header_form *form = header_form_of(parts_bytes(parts, record), record->size);
 
-	return form ? form->size : ETW_RECORD_SIZE_MIN;
+	return form ? form->size : ETL_RECORD_SIZE_MIN;
 }
 
 /* What libFuzzer does to the payload, with its dictionary and what it saw in comparisons. */
@@ -442,7 +442,7 @@ static bool change_buffer(struct recording_parts *parts, struct chance *chance)
 		buffer->filler = (uint32_t)below(chance, 256) * 8;
 		break;
 	default:
-		header[8 + below(chance, ETW_BUFFER_HEADER_SIZE - 8)] =
+		header[8 + below(chance, ETL_BUFFER_HEADER_SIZE - 8)] =
 			(uint8_t)interesting_number(chance);
 		break;
 	}
@@ -523,7 +523,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 	if (most < 2) {
 		return LLVMFuzzerMutate(data, size, most);
 	}
-	if (size <= ETW_BUFFER_HEADER_SIZE) { /* no recording: begin with one */
+	if (size <= ETL_BUFFER_HEADER_SIZE) { /* no recording: begin with one */
 		changed = write_recording((unsigned)below(&chance, WRITTEN_FORMS), data, most - 1);
 		choice = (uint8_t)below(&chance, 256);
 	} else if (below(&chance, 8) == 0) {

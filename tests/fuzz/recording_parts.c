@@ -37,7 +37,7 @@ const size_t header_form_count = sizeof header_forms / sizeof header_forms[0];
 
 const struct header_form *header_form_of(const uint8_t *bytes, size_t size)
 {
-	for (size_t i = 0; size >= ETW_RECORD_SIZE_MIN && i < header_form_count; i++) {
+	for (size_t i = 0; size >= ETL_RECORD_SIZE_MIN && i < header_form_count; i++) {
 		if (bytes[3] == TYPED_FAMILY && bytes[2] == header_forms[i].type) {
 			return size >= header_forms[i].size ? &header_forms[i] : NULL;
 		}
@@ -78,14 +78,14 @@ static void split(struct recording_parts *parts, struct part_buffer *buffer, siz
 	const size_t start = parts->used;
 	size_t at = 0;
 
-	while (size - at >= ETW_RECORD_SIZE_MIN) {
+	while (size - at >= ETL_RECORD_SIZE_MIN) {
 		const uint8_t *bytes = parts->bytes + start + at;
 		size_t size_at, record_size = 0;
 
 		if (find_size(bytes, &size_at)) {
 			record_size = etw_load_u16(bytes + size_at);
 		}
-		if (record_size < ETW_RECORD_SIZE_MIN || record_size > size - at) {
+		if (record_size < ETL_RECORD_SIZE_MIN || record_size > size - at) {
 			break;
 		}
 		add_record(parts, buffer, start + at, record_size, false);
@@ -102,26 +102,26 @@ static void read_buffer(struct recording_parts *parts, const uint8_t *data, size
 	size_t end = etw_load_u32(data + BUFFER_END_AT);
 	size_t room = PARTS_BYTES_MOST - parts->used;
 
-	memcpy(buffer->header, data, ETW_BUFFER_HEADER_SIZE);
+	memcpy(buffer->header, data, ETL_BUFFER_HEADER_SIZE);
 	buffer->records = 0;
 	buffer->filler = 0;
 	end = end > 0 ? end : etw_load_u32(data + BUFFER_SAVED_END_AT);
-	end = end < ETW_BUFFER_HEADER_SIZE ? ETW_BUFFER_HEADER_SIZE : end;
+	end = end < ETL_BUFFER_HEADER_SIZE ? ETL_BUFFER_HEADER_SIZE : end;
 	end = end < BUFFER_MOST ? end : BUFFER_MOST;
-	if (end - ETW_BUFFER_HEADER_SIZE > room) {
+	if (end - ETL_BUFFER_HEADER_SIZE > room) {
 		return;
 	}
 	if (etw_load_u16(data + BUFFER_FLAGS_AT) & BUFFER_FLAG_COMPRESSED) {
 		size_t made;
 
-		etl_decompress(data + ETW_BUFFER_HEADER_SIZE, size - ETW_BUFFER_HEADER_SIZE,
-			       parts->bytes + parts->used, end - ETW_BUFFER_HEADER_SIZE, &made);
+		etl_decompress(data + ETL_BUFFER_HEADER_SIZE, size - ETL_BUFFER_HEADER_SIZE,
+			       parts->bytes + parts->used, end - ETL_BUFFER_HEADER_SIZE, &made);
 		split(parts, buffer, made);
 	} else {
 		end = end < size ? end : size;
-		memcpy(parts->bytes + parts->used, data + ETW_BUFFER_HEADER_SIZE,
-		       end - ETW_BUFFER_HEADER_SIZE);
-		split(parts, buffer, end - ETW_BUFFER_HEADER_SIZE);
+		memcpy(parts->bytes + parts->used, data + ETL_BUFFER_HEADER_SIZE,
+		       end - ETL_BUFFER_HEADER_SIZE);
+		split(parts, buffer, end - ETL_BUFFER_HEADER_SIZE);
 		buffer->filler = (uint32_t)(size - end < FILLER_MOST ? size - end : FILLER_MOST);
 	}
 }
@@ -131,10 +131,10 @@ void parts_read(struct recording_parts *parts, const uint8_t *data, size_t size)
 	parts->buffer_count = 0;
 	parts->record_count = 0;
 	parts->used = 0;
-	while (size >= ETW_BUFFER_HEADER_SIZE && parts->buffer_count < PARTS_BUFFERS_MOST) {
+	while (size >= ETL_BUFFER_HEADER_SIZE && parts->buffer_count < PARTS_BUFFERS_MOST) {
 		size_t buffer_size = etw_load_u32(data + BUFFER_SIZE_AT);
 
-		if (buffer_size < ETW_BUFFER_HEADER_SIZE) {
+		if (buffer_size < ETL_BUFFER_HEADER_SIZE) {
 			return;
 		}
 		buffer_size = buffer_size < size ? buffer_size : size;
@@ -192,22 +192,22 @@ size_t parts_store(const struct recording_parts *parts, uint8_t *data, size_t mo
 		if (size == SIZE_MAX) {
 			return 0;
 		}
-		end = ETW_BUFFER_HEADER_SIZE + size;
+		end = ETL_BUFFER_HEADER_SIZE + size;
 		if (etw_load_u16(buffer->header + BUFFER_FLAGS_AT) & BUFFER_FLAG_COMPRESSED) {
 			size = etl_compress(plain, size, packed);
 			bytes = packed;
 			filler = 0;
 		}
-		if (ETW_BUFFER_HEADER_SIZE + size + filler > most - at) {
+		if (ETL_BUFFER_HEADER_SIZE + size + filler > most - at) {
 			return 0;
 		}
-		memcpy(data + at, buffer->header, ETW_BUFFER_HEADER_SIZE);
-		store_u32(data + at + BUFFER_SIZE_AT, ETW_BUFFER_HEADER_SIZE + size + filler);
+		memcpy(data + at, buffer->header, ETL_BUFFER_HEADER_SIZE);
+		store_u32(data + at + BUFFER_SIZE_AT, ETL_BUFFER_HEADER_SIZE + size + filler);
 		store_u32(data + at + BUFFER_SAVED_END_AT, end);
 		store_u32(data + at + BUFFER_END_AT, end);
-		memcpy(data + at + ETW_BUFFER_HEADER_SIZE, bytes, size);
-		memset(data + at + ETW_BUFFER_HEADER_SIZE + size, 0xff, filler);
-		at += ETW_BUFFER_HEADER_SIZE + size + filler;
+		memcpy(data + at + ETL_BUFFER_HEADER_SIZE, bytes, size);
+		memset(data + at + ETL_BUFFER_HEADER_SIZE + size, 0xff, filler);
+		at += ETL_BUFFER_HEADER_SIZE + size + filler;
 		first += buffer->records;
 	}
 	return at;

@@ -29,7 +29,7 @@ enum {
 };
 
 struct part_buffer {
-	uint8_t header[ETW_BUFFER_HEADER_SIZE];
+	uint8_t header[ETL_BUFFER_HEADER_SIZE];
 	uint32_t filler; /* bytes behind the records */
 	size_t records;  /* how many; they follow those of the buffer before */
 };

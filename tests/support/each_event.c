@@ -62,14 +62,14 @@ static void pass(struct events *events, struct etw_file *file,
 		 void (*on_event)(struct events *events, const struct seen_event *event))
 {
 	struct etw_damage damage = { .problems = NULL };
-	struct etw_scan scan;
-	struct etw_buffer buffer;
+	struct etl_scan scan;
+	struct etl_buffer buffer;
 	struct etw_error err = { 0 };
-	enum etw_step step;
+	enum etl_step step;
 	uint64_t records = 0;
 
-	etw_file_scan(file, &scan, &damage, 0, 0);
-	while ((step = etw_scan_next(&scan, &buffer, &err)) == ETW_STEP_BUFFER) {
+	etl_file_scan(file, &scan, &damage, 0, 0);
+	while ((step = etl_scan_next(&scan, &buffer, &err)) == ETL_STEP_BUFFER) {
 		struct etl_walk records_of;
 
 		if (!buffer.bytes) {
@@ -80,8 +80,8 @@ static void pass(struct events *events, struct etw_file *file,
 		walk(events, &records_of, on_event);
 		records = etl_walk_next_index(&records_of);
 	}
-	etw_scan_done(&scan);
-	if (step != ETW_STEP_END) {
+	etl_scan_done(&scan);
+	if (step != ETL_STEP_END) {
 		fail_msg("%s", err.text);
 	}
 }

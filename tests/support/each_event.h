@@ -20,7 +20,7 @@ struct seen_event {
 	const uint8_t *bytes;            /* the whole record, header included, without padding */
 	size_t size;
 	/* How it was decoded. */
-	const struct etw_format *format;
+	const struct etl_format *format;
 	const struct etw_schema_origins *origins;
 	struct etw_tracelogging_cache *tracelogging;
 };

@@ -16,7 +16,7 @@ enum { ONE_RECORD_MOST = 4096 };
 struct one_record {
 	uint8_t bytes[ONE_RECORD_MOST];
 	size_t size;
-	struct etw_format format; /* 10 MHz, pointers of 8 bytes */
+	struct etl_format format; /* 10 MHz, pointers of 8 bytes */
 	struct etl_walk walk;     /* at the record, whose index is 7 */
 };
 

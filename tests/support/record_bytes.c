@@ -37,7 +37,7 @@ struct record_bytes *bytes_new(void)
 	if (!b) {
 		abort();
 	}
-	b->size = ETW_BUFFER_HEADER_SIZE;
+	b->size = ETL_BUFFER_HEADER_SIZE;
 	return b;
 }
 
@@ -127,18 +127,18 @@ void bytes_item(struct record_bytes *b, uint16_t size, uint16_t type, uint16_t l
 	bytes_put(b, data_size, 2);
 }
 
-struct etw_format bytes_format(uint8_t pointer_size, uint8_t classic_pointer_size)
+struct etl_format bytes_format(uint8_t pointer_size, uint8_t classic_pointer_size)
 {
 	static const struct etw_source_clock clock = { ETW_CLOCK_QPC, 10000000, 10000000, 7,
 						       50000,         0 };
-	struct etw_format format;
+	struct etl_format format;
 
 	etl_format_init(&format, &clock, pointer_size, classic_pointer_size);
 	return format;
 }
 
 uint8_t *bytes_walk(struct etl_walk *walk, const struct record_bytes *b,
-		    const struct etw_format *format)
+		    const struct etl_format *format)
 {
 	uint8_t *copy = exact_copy(b->data, b->size);
 

@@ -44,13 +44,13 @@ void bytes_item(struct record_bytes *b, uint16_t size, uint16_t type, uint16_t l
 		uint16_t data_size);
 
 /* A clock of 10 MHz by which raw time 1007 is 51000. */
-struct etw_format bytes_format(uint8_t pointer_size, uint8_t classic_pointer_size);
+struct etl_format bytes_format(uint8_t pointer_size, uint8_t classic_pointer_size);
 
 /*
  * Starts a walk on processor 3, index 100, over a copy that ends with the data. The copy is to be
  * freed when the record, which points into it, is no longer needed.
  */
 uint8_t *bytes_walk(struct etl_walk *walk, const struct record_bytes *b,
-		    const struct etw_format *format);
+		    const struct etl_format *format);
 
 #endif

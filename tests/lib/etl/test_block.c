@@ -21,7 +21,7 @@ static size_t size_of(unsigned i)
 	return i % 50 == 49 ? LARGE_SIZE : i % 7 == 6 ? 100 : BLOCK_SIZE;
 }
 
-static void take_all(struct etw_blocks *blocks, struct etw_block *taken[BLOCKS])
+static void take_all(struct etl_blocks *blocks, struct etl_block *taken[BLOCKS])
 {
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		taken[i] = etl_block_get(blocks, size_of(i));
@@ -31,7 +31,7 @@ static void take_all(struct etw_blocks *blocks, struct etw_block *taken[BLOCKS])
 	}
 }
 
-static void check_bytes(struct etw_block *taken[BLOCKS])
+static void check_bytes(struct etl_block *taken[BLOCKS])
 {
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		size_t wrong = 0;
@@ -45,8 +45,8 @@ static void check_bytes(struct etw_block *taken[BLOCKS])
 
 static void blocks_do_not_overlap_however_many_are_taken(void **state)
 {
-	struct etw_blocks blocks = { 0 };
-	struct etw_block *taken[BLOCKS];
+	struct etl_blocks blocks = { 0 };
+	struct etl_block *taken[BLOCKS];
 
 	(void)state;
 	take_all(&blocks, taken);
@@ -60,12 +60,12 @@ static void blocks_do_not_overlap_however_many_are_taken(void **state)
 /* Two sizes in turn, as the full buffers of a processor and its last one. */
 static void blocks_of_two_sizes_are_used_again(void **state)
 {
-	struct etw_blocks blocks = { 0 };
+	struct etl_blocks blocks = { 0 };
 
 	(void)state;
 	for (unsigned i = 0; i < BLOCKS; i++) {
-		struct etw_block *large = etl_block_get(&blocks, BLOCK_SIZE);
-		struct etw_block *small = etl_block_get(&blocks, 100);
+		struct etl_block *large = etl_block_get(&blocks, BLOCK_SIZE);
+		struct etl_block *small = etl_block_get(&blocks, 100);
 
 		assert_non_null(large);
 		assert_non_null(small);
@@ -78,8 +78,8 @@ static void blocks_of_two_sizes_are_used_again(void **state)
 
 static void blocks_in_use_outlive_the_pool(void **state)
 {
-	struct etw_blocks blocks = { 0 };
-	struct etw_block *taken[BLOCKS];
+	struct etl_blocks blocks = { 0 };
+	struct etl_block *taken[BLOCKS];
 
 	(void)state;
 	take_all(&blocks, taken);
@@ -92,8 +92,8 @@ static void blocks_in_use_outlive_the_pool(void **state)
 
 static void a_block_that_came_back_is_used_again(void **state)
 {
-	struct etw_blocks blocks = { 0 };
-	struct etw_block *first = etl_block_get(&blocks, BLOCK_SIZE);
+	struct etl_blocks blocks = { 0 };
+	struct etl_block *first = etl_block_get(&blocks, BLOCK_SIZE);
 
 	(void)state;
 	etl_block_put(&blocks, first);
@@ -108,8 +108,8 @@ static void a_block_that_came_back_is_used_again(void **state)
 static void few_bytes_in_use_do_not_hold_much_memory(void **state)
 {
 	enum { SLABS = 300, PER_SLAB = 8, CUT_SIZE = 250 << 10, SMALL_SIZE = 100 };
-	struct etw_blocks blocks = { 0 };
-	struct etw_block *kept[SLABS], *others[PER_SLAB];
+	struct etl_blocks blocks = { 0 };
+	struct etl_block *kept[SLABS], *others[PER_SLAB];
 	size_t held = 0;
 
 	(void)state;
@@ -127,7 +127,7 @@ static void few_bytes_in_use_do_not_hold_much_memory(void **state)
 			etl_block_free(others[j]);
 		}
 	}
-	assert_in_range(held, 1, ETW_KEEP_MAX / 4 * 5);
+	assert_in_range(held, 1, ETL_KEEP_MAX / 4 * 5);
 	for (unsigned i = 0; i < SLABS; i++) {
 		etl_block_put(&blocks, kept[i]);
 	}

@@ -95,32 +95,32 @@ typedef void read_function(struct etw_file *file, struct reading *reading);
 
 static void read_first_pass(struct etw_file *file, struct reading *reading)
 {
-	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = 1 << 20 };
+	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = 1 << 20 };
 	struct etw_visitor visitor = { .record_context = &reading->collected,
 				       .on_record = collect };
 	struct etw_error err;
 
-	assert_true(etw_index_build(&index, file, &reading->damage, &visitor, &err));
-	etw_index_done(&index);
+	assert_true(etl_index_build(&index, file, &reading->damage, &visitor, &err));
+	etl_index_done(&index);
 }
 
 static void read_second_pass_of(struct etw_file *file, struct reading *reading, size_t entries_max)
 {
-	struct etw_index index = { .entries_max = entries_max, .keep_bytes = BUFFER_SIZE };
+	struct etl_index index = { .entries_max = entries_max, .keep_bytes = BUFFER_SIZE };
 	struct etw_visitor look = { 0 };
 	struct etw_visitor visitor = { .record_context = &reading->collected,
 				       .on_record = collect };
 	struct etl_progress progress = { 0 };
 	struct etw_error err;
 
-	assert_true(etw_index_build(&index, file, &reading->damage, &look, &err));
+	assert_true(etl_index_build(&index, file, &reading->damage, &look, &err));
 	assert_true(etl_order_run(file, &index, ETL_OPEN_MAX, &progress, &visitor, &err));
-	etw_index_done(&index);
+	etl_index_done(&index);
 }
 
 static void read_second_pass(struct etw_file *file, struct reading *reading)
 {
-	read_second_pass_of(file, reading, ETW_INDEX_MAX);
+	read_second_pass_of(file, reading, ETL_INDEX_MAX);
 }
 
 /* From a place in the file on, there is no index. */
@@ -267,20 +267,20 @@ static void damage_header(struct image *image, size_t at, enum kind kind)
 
 	switch (kind) {
 	case ZEROS:
-		memset(header, 0, ETW_BUFFER_HEADER_SIZE);
+		memset(header, 0, ETL_BUFFER_HEADER_SIZE);
 		return;
 	case FILLER:
-		memset(header, 0xff, ETW_BUFFER_HEADER_SIZE);
+		memset(header, 0xff, ETL_BUFFER_HEADER_SIZE);
 		return;
 	case TEXT:
-		memset(header, ' ', ETW_BUFFER_HEADER_SIZE);
+		memset(header, ' ', ETL_BUFFER_HEADER_SIZE);
 		return;
 	case FIRST_BYTES:
 		memset(header, 0, 16);
 		return;
 	case NOISE:
 	case OTHER_NOISE:
-		for (unsigned i = 0; i < ETW_BUFFER_HEADER_SIZE; i++) {
+		for (unsigned i = 0; i < ETL_BUFFER_HEADER_SIZE; i++) {
 			noise = noise * 1103515245 + 12345;
 			header[i] = (uint8_t)(noise >> 16);
 		}
@@ -289,7 +289,7 @@ static void damage_header(struct image *image, size_t at, enum kind kind)
 		size = 0;
 		break;
 	case SIZE_TINY:
-		size = ETW_BUFFER_HEADER_SIZE - 1;
+		size = ETL_BUFFER_HEADER_SIZE - 1;
 		break;
 	case SIZE_INSIDE:
 		size = 200;
@@ -304,7 +304,7 @@ static void damage_header(struct image *image, size_t at, enum kind kind)
 		size = (uint32_t)(image->size - at) + 1;
 		break;
 	case SIZE_HUGE:
-		size = ETW_BUFFER_MAX;
+		size = ETL_BUFFER_MAX;
 		break;
 	case SIZE_LARGEST:
 		size = UINT32_MAX;
@@ -459,7 +459,7 @@ static void a_cut_behind_damage_is_a_cut_and_damage(void **state)
 		struct image image = build(compressed);
 
 		damage_header(&image, image.starts[3], ZEROS);
-		image.size = image.starts[8] + ETW_BUFFER_HEADER_SIZE + 900u;
+		image.size = image.starts[8] + ETL_BUFFER_HEADER_SIZE + 900u;
 		for (unsigned r = 0; r < READERS; r++) {
 			struct reading reading = read_image(&image, &readers[r]);
 
@@ -508,7 +508,7 @@ static void a_buffer_of_another_time_is_not_taken_for_the_next_one(void **state)
 /* A payload can be anything. Here it ends like a header, whose first record is the one behind. */
 static void a_payload_that_looks_like_a_header_costs_no_buffer(void **state)
 {
-	enum { WIDTH = 104, RECORD_8 = ETW_BUFFER_HEADER_SIZE + 8 * WIDTH };
+	enum { WIDTH = 104, RECORD_8 = ETL_BUFFER_HEADER_SIZE + 8 * WIDTH };
 	static const struct {
 		const char *name;
 		uint32_t size, end;
@@ -516,7 +516,7 @@ static void a_payload_that_looks_like_a_header_costs_no_buffer(void **state)
 		{ "small", 200, 112 },
 		{ "as large as a buffer", BUFFER_SIZE, 2048 },
 		{ "over the next buffer", 2 * BUFFER_SIZE, 2 * BUFFER_SIZE },
-		{ "over all", ETW_BUFFER_MAX, ETW_BUFFER_MAX },
+		{ "over all", ETL_BUFFER_MAX, ETL_BUFFER_MAX },
 	};
 
 	(void)state;
@@ -524,9 +524,9 @@ static void a_payload_that_looks_like_a_header_costs_no_buffer(void **state)
 		struct image image = build(false);
 		/* In the buffer before the damaged one, and in that. */
 		uint8_t *fake =
-			image.bytes + image.starts[4 + n % 2] + RECORD_8 - ETW_BUFFER_HEADER_SIZE;
+			image.bytes + image.starts[4 + n % 2] + RECORD_8 - ETL_BUFFER_HEADER_SIZE;
 
-		memset(fake, 0, ETW_BUFFER_HEADER_SIZE);
+		memset(fake, 0, ETL_BUFFER_HEADER_SIZE);
 		store_u32(fake, fakes[n / 2].size);
 		store_u32(fake + 0x30, fakes[n / 2].end);
 		store_u64(fake + 0x10, (uint64_t)first_time);

@@ -95,15 +95,15 @@ static struct read read_all(const struct image *image)
 	uint8_t *copy = exact_copy(image->bytes, image->size);
 	struct etw_error err;
 	struct etw_file *file = etw_file_over(copy, image->size, 0, &err);
-	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = 1 << 20 };
+	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = 1 << 20 };
 	struct read read = { 0 };
 	struct etw_visitor visitor = { .record_context = &read.collected, .on_record = collect };
 
 	assert_non_null(file);
 	read.damage.problems = &read.problems;
-	assert_true(etw_index_build(&index, file, &read.damage, &visitor, &err));
+	assert_true(etl_index_build(&index, file, &read.damage, &visitor, &err));
 	read.buffers = index.buffers;
-	etw_index_done(&index);
+	etl_index_done(&index);
 	etw_file_close(file);
 	free(copy);
 	return read;
@@ -344,7 +344,7 @@ static void damage_to_a_buffer_header_costs_that_buffer(void **state)
 static void the_processor_is_a_byte_unless_the_header_says_index(void **state)
 {
 	struct etw_buffer_header header;
-	uint8_t bytes[ETW_BUFFER_HEADER_SIZE] = { 0 };
+	uint8_t bytes[ETL_BUFFER_HEADER_SIZE] = { 0 };
 
 	(void)state;
 	etl_buffer_header_read(&header, bytes);

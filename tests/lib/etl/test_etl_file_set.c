@@ -104,18 +104,18 @@ static void on_record(void *context, const struct etw_record *record)
 
 static void read_all(struct etw_file *file, struct found *found, struct etw_damage *damage)
 {
-	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = ETW_KEEP_MAX };
+	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = ETL_KEEP_MAX };
 	struct etw_visitor visitor = { .record_context = found, .on_record = on_record };
 	struct etl_progress progress = { 0 };
 	const struct etw_visitor none = { 0 };
 	struct etw_error err = { 0 };
 
 	*found = (struct found){ 0 };
-	assert_true(etw_index_build(&index, file, damage, &none, &err));
+	assert_true(etl_index_build(&index, file, damage, &none, &err));
 	assert_true(etl_order_run(file, &index, ETL_OPEN_MAX, &progress, &visitor, &err));
 	assert_true(progress.records ==
 		    found->headers + found->records[0] + found->records[1] + found->records[2]);
-	etw_index_done(&index);
+	etl_index_done(&index);
 }
 
 static void files_are_one_recording_in_the_order_of_their_numbers(void **state)

@@ -86,14 +86,14 @@ static struct collected read_all(struct bytes recording, struct etw_damage *dama
 {
 	struct collected found = { 0 };
 	struct etw_visitor visitor = { .record_context = &found, .on_record = collect };
-	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = ETW_KEEP_MAX };
+	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = ETL_KEEP_MAX };
 	struct etl_progress progress = { 0 };
 	struct etw_file *file = etw_file_over(recording.at, recording.size, 0, NULL);
 
 	assert_non_null(file);
-	assert_true(etw_index_build(&index, file, damage, &(struct etw_visitor){ 0 }, NULL));
+	assert_true(etl_index_build(&index, file, damage, &(struct etw_visitor){ 0 }, NULL));
 	assert_true(etl_order_run(file, &index, ETL_OPEN_MAX, &progress, &visitor, NULL));
-	etw_index_done(&index);
+	etl_index_done(&index);
 	etw_file_close(file);
 	return found;
 }
@@ -126,16 +126,16 @@ static struct numbers numbers_of(struct bytes recording, uint32_t of)
 {
 	struct numbers numbers = { .of = of };
 	struct etw_visitor visitor = { .record_context = &numbers, .on_record = note_number };
-	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = ETW_KEEP_MAX };
+	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = ETL_KEEP_MAX };
 	struct etl_progress progress = { 0 };
 	struct etw_damage damage = { 0 };
 	struct etw_file *file = etw_file_over(recording.at, recording.size, 0, NULL);
 
 	assert_non_null(file);
-	assert_true(etw_index_build(&index, file, &damage, &(struct etw_visitor){ 0 }, NULL));
+	assert_true(etl_index_build(&index, file, &damage, &(struct etw_visitor){ 0 }, NULL));
 	assert_true(etl_order_run(file, &index, ETL_OPEN_MAX, &progress, &visitor, NULL));
 	assert_true(damage.bad_buffers == 0 && damage.bad_records == 0 && !damage.truncated);
-	etw_index_done(&index);
+	etl_index_done(&index);
 	etw_file_close(file);
 	return numbers;
 }
@@ -489,11 +489,11 @@ static void stacks_are_taken_out_and_other_items_stay(void **state)
 	struct etw_out_record record = {
 		.type = ETW_RECORD_EVENT, .items = items, .payload = "payload", .payload_size = 7
 	};
-	uint8_t bytes[ETW_BUFFER_HEADER_SIZE + 256] = { 0 }, out[256], expected[256];
+	uint8_t bytes[ETL_BUFFER_HEADER_SIZE + 256] = { 0 }, out[256], expected[256];
 	struct etw_source_clock clock = { .type = ETW_CLOCK_QPC,
 					  .frequency = 1,
 					  .perf_frequency = 1 };
-	struct etw_format format;
+	struct etl_format format;
 	struct etl_walk walk;
 	size_t size, expected_size;
 
@@ -506,7 +506,7 @@ static void stacks_are_taken_out_and_other_items_stay(void **state)
 		record.items = items;
 		record.item_count = count;
 		size = etw_out_record_size(&record);
-		etw_out_record_store(&record, 8, bytes + ETW_BUFFER_HEADER_SIZE);
+		etw_out_record_store(&record, 8, bytes + ETL_BUFFER_HEADER_SIZE);
 		for (size_t i = 0; i < count; i++) {
 			if (items[i].type != ETW_EXTENDED_STACK64 &&
 			    items[i].type != ETW_EXTENDED_STACK32) {
@@ -518,10 +518,10 @@ static void stacks_are_taken_out_and_other_items_stay(void **state)
 		expected_size = etw_out_record_size(&record);
 		etw_out_record_store(&record, 8, expected);
 
-		etl_walk_start(&walk, &format, bytes, (uint32_t)(ETW_BUFFER_HEADER_SIZE + size), 0,
+		etl_walk_start(&walk, &format, bytes, (uint32_t)(ETL_BUFFER_HEADER_SIZE + size), 0,
 			       0);
 		assert_true(etl_walk_next(&walk));
-		size = etw_strip_items(&walk.record, bytes + ETW_BUFFER_HEADER_SIZE, size,
+		size = etw_strip_items(&walk.record, bytes + ETL_BUFFER_HEADER_SIZE, size,
 				       1 << ETW_EXTENDED_STACK32 | 1 << ETW_EXTENDED_STACK64, out);
 		assert_int_equal(size, count == 1 ? 0 : expected_size);
 		assert_memory_equal(out, expected, size);
@@ -530,10 +530,10 @@ static void stacks_are_taken_out_and_other_items_stay(void **state)
 	record.items = items + 1;
 	record.item_count = 1;
 	size = etw_out_record_size(&record);
-	etw_out_record_store(&record, 8, bytes + ETW_BUFFER_HEADER_SIZE);
-	etl_walk_start(&walk, &format, bytes, (uint32_t)(ETW_BUFFER_HEADER_SIZE + size), 0, 0);
+	etw_out_record_store(&record, 8, bytes + ETL_BUFFER_HEADER_SIZE);
+	etl_walk_start(&walk, &format, bytes, (uint32_t)(ETL_BUFFER_HEADER_SIZE + size), 0, 0);
 	assert_true(etl_walk_next(&walk));
-	assert_int_equal(etw_strip_items(&walk.record, bytes + ETW_BUFFER_HEADER_SIZE, size,
+	assert_int_equal(etw_strip_items(&walk.record, bytes + ETL_BUFFER_HEADER_SIZE, size,
 					 1 << ETW_EXTENDED_STACK64, out),
 			 87);
 	assert_hex(out, 6, "5700 13c0 0000");
@@ -778,7 +778,7 @@ static void a_damaged_recording_is_copied_as_far_as_it_is_read(void **state)
 	for (unsigned compressed = 0; compressed < 2; compressed++) {
 		struct bytes whole = every_class(compressed);
 
-		for (size_t size = ETW_BUFFER_HEADER_SIZE + 400; size < whole.size; size += 61) {
+		for (size_t size = ETL_BUFFER_HEADER_SIZE + 400; size < whole.size; size += 61) {
 			struct bytes cut = { whole.at, size };
 			struct etw_damage damage = { 0 }, of_copy = { 0 };
 			struct etw_file *file = etw_file_over(cut.at, cut.size, 0, NULL);

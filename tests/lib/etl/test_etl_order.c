@@ -87,7 +87,7 @@ static struct etw_writer *build(enum shape shape, unsigned records, bool compres
 
 struct run {
 	struct etw_file *file;
-	struct etw_index index;
+	struct etl_index index;
 	struct etw_damage damage;
 	struct etl_progress progress;
 	struct collected looked;
@@ -100,8 +100,8 @@ static void open_run(struct run *run, const struct etw_writer *writer)
 	size_t size;
 	const uint8_t *bytes = etl_writer_bytes(writer, &size);
 
-	*run = (struct run){ .index = { .entries_max = ETW_INDEX_MAX,
-					.keep_bytes = ETW_KEEP_MAX } };
+	*run = (struct run){ .index = { .entries_max = ETL_INDEX_MAX,
+					.keep_bytes = ETL_KEEP_MAX } };
 	run->file = etw_file_over(bytes, size, 0, &err);
 	assert_non_null(run->file);
 }
@@ -110,7 +110,7 @@ static void close_run(struct run *run)
 {
 	collected_done(&run->looked);
 	collected_done(&run->delivered);
-	etw_index_done(&run->index);
+	etl_index_done(&run->index);
 	etw_file_close(run->file);
 }
 
@@ -119,7 +119,7 @@ static void look(struct run *run)
 	struct etw_visitor visitor = { .record_context = &run->looked, .on_record = collect };
 	struct etw_error err;
 
-	assert_true(etw_index_build(&run->index, run->file, &run->damage, &visitor, &err));
+	assert_true(etl_index_build(&run->index, run->file, &run->damage, &visitor, &err));
 }
 
 static void deliver(struct run *run, size_t open_bytes)
@@ -279,8 +279,8 @@ static void small_buffers_count_as_the_blocks_that_they_take(void **state)
 	const struct etw_writer_options options = { .buffer_size = 512 };
 	struct etw_error err;
 	struct etw_writer *writer = etw_writer_open(NULL, &options, &err);
-	struct etw_blocks blocks = { .unused = NULL };
-	struct etw_block *block = etl_block_get(&blocks, 1);
+	struct etl_blocks blocks = { .unused = NULL };
+	struct etl_block *block = etl_block_get(&blocks, 1);
 	struct etw_out_record record = { .type = ETW_RECORD_PERFINFO, .group = 0x0f };
 	struct run run;
 
@@ -343,7 +343,7 @@ static void a_pass_that_is_stopped_ends_at_the_record(void **state)
 		struct run run;
 
 		open_run(&run, writer);
-		assert_true(etw_index_build(&run.index, run.file, &run.damage, &visitor, &err));
+		assert_true(etl_index_build(&run.index, run.file, &run.damage, &visitor, &err));
 		assert_int_equal(stop.collected.count, count);
 		collected_done(&stop.collected);
 		atomic_store(&stop.stopping, false);
@@ -401,7 +401,7 @@ static void buffers_that_unpack_to_too_much_are_dropped(void **state)
 		if (kind == 2) {
 			stream(&run, 1 << 20);
 		} else {
-			run.index.entries_max = kind == 0 ? ETW_INDEX_MAX : 3;
+			run.index.entries_max = kind == 0 ? ETL_INDEX_MAX : 3;
 			look(&run);
 			deliver(&run, ETL_OPEN_MAX);
 			assert_int_equal(run.looked.count, run.delivered.count);

@@ -31,7 +31,7 @@ static void kernel_headers_of_every_type_are_read(void **state)
 		{ 0x03, ETW_RECORD_COMPACT, 4, true },   { 0x04, ETW_RECORD_COMPACT, 8, true },
 		{ 0x10, ETW_RECORD_PERFINFO, 4, false }, { 0x11, ETW_RECORD_PERFINFO, 8, false },
 	};
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -80,7 +80,7 @@ static void extras_of_the_version_word_precede_the_payload(void **state)
 	} cases[] = { { 0x0003, 0 },  { 0x8003, 8 },  { 0x0103, 8 }, { 0x0703, 56 },
 		      { 0x8203, 24 }, { 0x8703, 64 }, { 0x7803, 0 } };
 	static const uint8_t types[] = { 0x02, 0x04, 0x11 };
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -116,7 +116,7 @@ static void extras_of_the_version_word_precede_the_payload(void **state)
 
 static void opcode_10_of_the_process_group_is_an_image_load(void **state)
 {
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 	struct record_bytes *b = bytes_new();
 	struct etl_walk walk;
 	uint8_t *copy;
@@ -153,7 +153,7 @@ static void classic_headers_are_read(void **state)
 		{ 0x0b, ETW_RECORD_INSTANCE, 4, 24 }, { 0x15, ETW_RECORD_INSTANCE, 8, 24 },
 		{ 0x15, ETW_RECORD_INSTANCE, 8, 8 },
 	};
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -187,7 +187,7 @@ static void classic_headers_are_read(void **state)
 
 static void event_headers_are_read(void **state)
 {
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (int classic = 0; classic < 2; classic++) {
@@ -228,7 +228,7 @@ static void event_headers_are_read(void **state)
 
 static void extended_items_precede_the_payload(void **state)
 {
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 	struct record_bytes *b = bytes_new();
 	struct etw_extended_item found;
 	struct etl_walk walk;
@@ -270,7 +270,7 @@ static void extended_items_precede_the_payload(void **state)
 
 static void a_message_has_the_parts_that_its_flags_name(void **state)
 {
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 	static const struct etw_guid component =
 		ETW_GUID_INIT(0x1234, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
@@ -341,7 +341,7 @@ static void record_types_that_are_not_read_are_delivered_by_size(void **state)
 		{ 0x00, ETW_RECORD_UNKNOWN }, { 0x16, ETW_RECORD_UNKNOWN },
 		{ 0xff, ETW_RECORD_UNKNOWN },
 	};
-	struct etw_format format = bytes_format(4, 0);
+	struct etl_format format = bytes_format(4, 0);
 	struct record_bytes *b = bytes_new();
 	struct etl_walk walk;
 	uint8_t *copy;
@@ -374,7 +374,7 @@ static void record_types_that_are_not_read_are_delivered_by_size(void **state)
 
 static void an_override_of_the_pointer_size_is_for_classic_payloads(void **state)
 {
-	struct etw_format format = bytes_format(4, 8);
+	struct etl_format format = bytes_format(4, 8);
 	struct record_bytes *b = bytes_new();
 	struct etl_walk walk;
 	uint8_t *copy;
@@ -415,7 +415,7 @@ static void an_event_whose_payload_is_a_text_has_a_type_of_its_own(void **state)
 		{ 0x0104, ETW_RECORD_EVENT, true }, /* of a MOF class, which has no texts alone */
 		{ 0x0000, ETW_RECORD_EVENT, false },
 	};
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 	struct record_bytes *b = bytes_new();
 	struct etl_walk walk;
 	uint8_t *copy;
@@ -445,7 +445,7 @@ static void a_record_has_nothing_of_the_one_before_it(void **state)
 {
 	/* After an event, which has all members, with an extended item. */
 	static const uint8_t types[] = { 0x02, 0x04, 0x11, 0x14, 0x15, 0x0d };
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -485,7 +485,7 @@ static void a_record_has_nothing_of_the_one_before_it(void **state)
 
 static void a_walk_can_go_back_to_a_record(void **state)
 {
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 	struct record_bytes *b = bytes_new();
 	struct etl_walk walk;
 	uint8_t *copy;

@@ -32,7 +32,7 @@ static void bad_extended_items_cost_the_payload_only(void **state)
 		{ "most data", 16, 0, 0xffff, 16 },
 		{ "a next item that is not there", 16, 1, 8, 16 },
 	};
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -67,7 +67,7 @@ static void bad_extended_items_cost_the_payload_only(void **state)
 
 static void a_record_without_good_items_has_none(void **state)
 {
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 	struct record_bytes *b = bytes_new();
 	struct etw_extended_item found;
 	struct etl_walk walk;
@@ -88,7 +88,7 @@ static void a_record_without_good_items_has_none(void **state)
 /* As a sector that was never written. What is behind a buffer's end is no part of the walk. */
 static void filler_before_the_end_stops_the_walk(void **state)
 {
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (int ones = 0; ones < 2; ones++) {
@@ -138,7 +138,7 @@ static void a_record_that_makes_no_sense_stops_the_walk(void **state)
 		{ "unknown type: size 0", UINT64_C(0x00000000c0550000) },
 		{ "unknown marker", UINT64_C(0x0000000012345678) },
 	};
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -166,7 +166,7 @@ static void a_record_that_makes_no_sense_stops_the_walk(void **state)
 
 static void headers_of_chance_stay_inside(void **state)
 {
-	struct etw_format format = bytes_format(8, 0);
+	struct etl_format format = bytes_format(8, 0);
 	uint64_t chance = 1;
 
 	(void)state;

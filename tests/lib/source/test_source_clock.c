@@ -56,7 +56,7 @@ static int64_t expected_time(const struct etw_source_clock *clock, int64_t raw)
 
 static void check(const struct etw_source_clock *clock, int64_t raw)
 {
-	struct etw_format format;
+	struct etl_format format;
 	int64_t expected = expected_time(clock, raw);
 
 	etl_format_init(&format, clock, 8, 0);

@@ -365,7 +365,7 @@ static bool read_every_way(const uint8_t *bytes, size_t size)
 	struct collected delivered = { .count_only = true };
 	struct etw_visitor look = { .record_context = &looked, .on_record = collect };
 	struct etw_visitor deliver = { .record_context = &delivered, .on_record = collect };
-	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = 5000 };
+	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = 5000 };
 	struct etl_progress progress = { 0 };
 	struct etw_damage damage = { 0 };
 	struct etw_error err;
@@ -375,12 +375,12 @@ static bool read_every_way(const uint8_t *bytes, size_t size)
 		assert_true(err.text[0] != '\0');
 		return false;
 	}
-	assert_true(etw_index_build(&index, file, &damage, &look, &err));
+	assert_true(etl_index_build(&index, file, &damage, &look, &err));
 	assert_true(etl_order_run(file, &index, ETL_OPEN_MAX, &progress, &deliver, &err));
 	assert_int_equal(delivered.count, looked.count);
 	assert_true(delivered.touched == looked.touched);
 	assert_int_equal(progress.late_records, 0);
-	etw_index_done(&index);
+	etl_index_done(&index);
 	assert_true(etl_order_stream(file, 3000, &damage, &progress, &deliver, &err));
 	assert_int_equal(delivered.count, 2 * looked.count);
 	assert_true(delivered.touched == 2 * looked.touched);
