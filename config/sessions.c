@@ -60,7 +60,7 @@ static bool append(struct yaml_reader *in, char **to, char separator, const char
 }
 
 /* Returns the length of a text in UTF-16 units, which is how Windows counts characters. */
-static size_t etw_utf16_length(const char *text)
+static size_t utf16_length(const char *text)
 {
 	size_t length = 0;
 
@@ -243,7 +243,7 @@ static bool add_executable(struct yaml_reader *in, const struct yaml_node *node,
 	if (!append(in, &spec->executables, ';', node->text)) {
 		return false;
 	}
-	characters = etw_utf16_length(spec->executables);
+	characters = utf16_length(spec->executables);
 	return characters <= ETW_PROVIDER_EXECUTABLES_MAX ||
 	       yaml_wrong(in, node,
 			  "executables: up to here, the names and the semicolons between them have "
@@ -459,7 +459,7 @@ static const struct yaml_row session_rows[] = {
 
 static bool check_name(struct yaml_reader *in, const struct yaml_node *key)
 {
-	size_t characters = etw_utf16_length(key->text);
+	size_t characters = utf16_length(key->text);
 
 	if (characters == 0) {
 		return yaml_wrong(in, key, "sessions: a session needs a name");

@@ -52,8 +52,7 @@ static void announce_process(struct tracker *tracker)
 	enum lifetime_change change = tracker->now.attribution->change;
 	uint32_t process_id;
 
-	if (!etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id) ||
-	    process_id == ETW_RECORD_NO_ID) {
+	if (!payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == ETW_RECORD_NO_ID) {
 		return;
 	}
 	if (!tracker->processes.timeline.complete) {
@@ -86,8 +85,7 @@ static void announce_process_image(struct tracker *tracker)
 	uint32_t process_id;
 
 	if (tracker->processes.images.complete ||
-	    !etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id) ||
-	    process_id == ETW_RECORD_NO_ID) {
+	    !payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == ETW_RECORD_NO_ID) {
 		return;
 	}
 	path = read_text(tracker, PAYLOAD_NAME);
@@ -102,10 +100,10 @@ static void announce_thread(struct tracker *tracker)
 	uint32_t process_id = ETW_RECORD_NO_ID;
 	uint32_t thread_id;
 
-	if (!etw_payload_u32(tracker, PAYLOAD_THREAD, &thread_id)) {
+	if (!payload_u32(tracker, PAYLOAD_THREAD, &thread_id)) {
 		return;
 	}
-	etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id);
+	payload_u32(tracker, PAYLOAD_ABOUT, &process_id);
 	if (tracker->in_first_pass) {
 		map_put(&tracker->announced_threads, thread_id, NULL);
 	}
@@ -133,10 +131,10 @@ static void announce_tag(struct tracker *tracker)
 	uint32_t thread_id = record->thread_id;
 	uint32_t tag;
 
-	if (!etw_payload_u32(tracker, PAYLOAD_TAG, &tag)) {
+	if (!payload_u32(tracker, PAYLOAD_TAG, &tag)) {
 		return;
 	}
-	etw_payload_u32(tracker, PAYLOAD_THREAD, &thread_id);
+	payload_u32(tracker, PAYLOAD_THREAD, &thread_id);
 	if (thread_id != ETW_RECORD_NO_ID) {
 		services_tag(&tracker->services, tracker->now.attribution->change, thread_id,
 			     record->raw_time, tag);
@@ -147,8 +145,8 @@ static void announce_service(struct tracker *tracker)
 {
 	uint32_t process_id, tag;
 
-	if (etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id) &&
-	    etw_payload_u32(tracker, PAYLOAD_TAG, &tag)) {
+	if (payload_u32(tracker, PAYLOAD_ABOUT, &process_id) &&
+	    payload_u32(tracker, PAYLOAD_TAG, &tag)) {
 		const struct etw_text *name = read_text(tracker, PAYLOAD_NAME);
 
 		services_name(&tracker->services, process_id, tag, name->data, name->size);
@@ -159,7 +157,7 @@ static void announce_file_key(struct tracker *tracker)
 {
 	uint64_t key;
 
-	if (!tracker->files.keys.complete && etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &key)) {
+	if (!tracker->files.keys.complete && payload_u64(tracker, PAYLOAD_FILE_KEY, &key)) {
 		const struct etw_text *path = read_text(tracker, PAYLOAD_NAME);
 
 		if (tracker->now.learned) {
@@ -177,7 +175,7 @@ static void announce_file_object(struct tracker *tracker)
 	uint64_t object;
 
 	if (!tracker->files.objects.complete &&
-	    etw_payload_u64(tracker, PAYLOAD_FILE_OBJECT, &object)) {
+	    payload_u64(tracker, PAYLOAD_FILE_OBJECT, &object)) {
 		const struct etw_text *path = read_text(tracker, PAYLOAD_NAME);
 
 		files_name_object(&tracker->files, object, tracker->now.record->raw_time,
@@ -204,22 +202,21 @@ static void announce_image(struct tracker *tracker)
 	const struct etw_text *path;
 	struct etw_text dos_path = { 0 };
 
-	if (!etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id) ||
-	    process_id == ETW_RECORD_NO_ID) {
+	if (!payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == ETW_RECORD_NO_ID) {
 		return;
 	}
 	if (process_id == 0) {
 		if ((tracker->options.features & TRACK_DRIVERS) &&
 		    !tracker->drivers.timeline.complete &&
-		    etw_payload_u64(tracker, PAYLOAD_ADDRESS, &base) &&
-		    etw_payload_u64(tracker, PAYLOAD_SIZE, &size)) {
+		    payload_u64(tracker, PAYLOAD_ADDRESS, &base) &&
+		    payload_u64(tracker, PAYLOAD_SIZE, &size)) {
 			path = read_text(tracker, PAYLOAD_NAME);
 			drivers_announce(&tracker->drivers, change, base, size, path->data,
 					 path->size, tracker->now.record->raw_time);
 		}
 	} else if (!tracker->in_first_pass && tracker->options.image_info &&
 		   change != LIFETIME_STOP && !tracker_has_gone(tracker, process_id)) {
-		etw_payload_u32(tracker, PAYLOAD_CHECKSUM, &checksum);
+		payload_u32(tracker, PAYLOAD_CHECKSUM, &checksum);
 		path = read_text(tracker, PAYLOAD_NAME);
 		volumes_dos_path(&tracker->files.volumes, path->data, path->size, &dos_path);
 		image_info_announce(&tracker->image_info, process_id,
@@ -234,14 +231,14 @@ static void announce_disk(struct tracker *tracker)
 	uint32_t disk;
 	uint32_t bytes_per_sector = 0;
 
-	if (!etw_payload_u32(tracker, PAYLOAD_DISK, &disk)) {
+	if (!payload_u32(tracker, PAYLOAD_DISK, &disk)) {
 		return;
 	}
 	disks_name(&tracker->disks, disk);
 	if (!tracker->in_first_pass) {
 		const struct etw_text *model = read_text(tracker, PAYLOAD_NAME);
 
-		etw_payload_u32(tracker, PAYLOAD_NUMBER, &bytes_per_sector);
+		payload_u32(tracker, PAYLOAD_NUMBER, &bytes_per_sector);
 		disks_show(&tracker->disks, disk, model->data, model->size, bytes_per_sector);
 	}
 }
@@ -253,8 +250,8 @@ static void announce_partition(struct tracker *tracker)
 	uint32_t disk;
 	uint32_t partition = 0;
 
-	if (etw_payload_u32(tracker, PAYLOAD_DISK, &disk)) {
-		etw_payload_u32(tracker, PAYLOAD_NUMBER, &partition);
+	if (payload_u32(tracker, PAYLOAD_DISK, &disk)) {
+		payload_u32(tracker, PAYLOAD_NUMBER, &partition);
 		disks_show_volume(&tracker->disks, disk, partition, drive->data, drive->size,
 				  file_system->data, file_system->size);
 	}
@@ -265,7 +262,7 @@ static void announce_transfer(struct tracker *tracker)
 	uint32_t disk;
 
 	/* A live session describes its disks after their first transfers. */
-	if (etw_payload_u32(tracker, PAYLOAD_DISK, &disk) && !disks_named(&tracker->disks, disk) &&
+	if (payload_u32(tracker, PAYLOAD_DISK, &disk) && !disks_named(&tracker->disks, disk) &&
 	    (!tracker->options.live || disks_known(&tracker->disks))) {
 		tracker_miss(tracker, MISS_DISK);
 	}
@@ -278,7 +275,7 @@ enum { REQUEST_OF_PROCESS, REQUEST_OF_THREAD };
  * events report each request, and a start must not be paired with the end of the other source. */
 static bool read_request_key(struct tracker *tracker, uint64_t *key)
 {
-	if (tracker_is_repeated(tracker) || !etw_payload_u64(tracker, PAYLOAD_IRP, key)) {
+	if (tracker_is_repeated(tracker) || !payload_u64(tracker, PAYLOAD_IRP, key)) {
 		return false;
 	}
 	if (tracker->now.attribution->second_source) {
@@ -300,7 +297,7 @@ static void announce_request(struct tracker *tracker)
 	if (begin.owner == ETW_RECORD_NO_ID) {
 		begin.owner_type = REQUEST_OF_THREAD;
 		begin.owner = record->thread_id;
-		etw_payload_u32(tracker, PAYLOAD_OWNER, &begin.owner);
+		payload_u32(tracker, PAYLOAD_OWNER, &begin.owner);
 	}
 	recent_begin(&tracker->requests, &begin);
 }
@@ -348,8 +345,8 @@ static void announce_switch(struct tracker *tracker)
 	const struct etw_record *record = tracker->now.record;
 	uint32_t old_thread, new_thread;
 
-	if (etw_payload_u32(tracker, PAYLOAD_THREAD, &new_thread) &&
-	    etw_payload_u32(tracker, PAYLOAD_OLD_THREAD, &old_thread)) {
+	if (payload_u32(tracker, PAYLOAD_THREAD, &new_thread) &&
+	    payload_u32(tracker, PAYLOAD_OLD_THREAD, &old_thread)) {
 		scheduler_switch(&tracker->scheduler, record->processor, old_thread, new_thread,
 				 record->raw_time, &tracker->now.switched);
 	}
@@ -359,7 +356,7 @@ static void announce_ready(struct tracker *tracker)
 {
 	uint32_t thread_id;
 
-	if (etw_payload_u32(tracker, PAYLOAD_THREAD, &thread_id)) {
+	if (payload_u32(tracker, PAYLOAD_THREAD, &thread_id)) {
 		scheduler_ready(&tracker->scheduler, thread_id, tracker->now.record->raw_time);
 	}
 }
@@ -370,10 +367,10 @@ void tracker_announce_stack(struct tracker *tracker)
 	uint32_t thread_id, process_id;
 	uint64_t time;
 
-	if (etw_payload_u32(tracker, PAYLOAD_THREAD, &thread_id) && thread_id != 0 &&
+	if (payload_u32(tracker, PAYLOAD_THREAD, &thread_id) && thread_id != 0 &&
 	    !map_find(&tracker->announced_threads, thread_id) &&
-	    etw_payload_u32(tracker, PAYLOAD_OWNER, &process_id) &&
-	    process_id != ETW_RECORD_NO_ID && etw_payload_u64(tracker, PAYLOAD_TIME, &time)) {
+	    payload_u32(tracker, PAYLOAD_OWNER, &process_id) && process_id != ETW_RECORD_NO_ID &&
+	    payload_u64(tracker, PAYLOAD_TIME, &time)) {
 		stack_owners_add(&tracker->stack_owners, thread_id, (int64_t)time, process_id);
 	}
 }

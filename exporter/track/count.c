@@ -11,7 +11,7 @@ static void count_file_bytes(struct tracker *tracker)
 {
 	uint32_t bytes;
 
-	if (etw_payload_u32(tracker, PAYLOAD_SIZE, &bytes)) {
+	if (payload_u32(tracker, PAYLOAD_SIZE, &bytes)) {
 		uint32_t volume = files_volume(&tracker->files, tracker_file(tracker));
 
 		if (tracker->options.shares > 0) {
@@ -52,13 +52,13 @@ static bool read_request(struct tracker *tracker, struct cause_request *request)
 	uint32_t process_id;
 
 	*request = (struct cause_request){ .thread = tracker->now.record->thread_id };
-	etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &request->file);
-	etw_payload_u64(tracker, PAYLOAD_OFFSET, &request->offset);
-	etw_payload_u32(tracker, PAYLOAD_NUMBER, &request->flags);
-	etw_payload_u32(tracker, PAYLOAD_OWNER, &request->thread);
+	payload_u64(tracker, PAYLOAD_FILE_KEY, &request->file);
+	payload_u64(tracker, PAYLOAD_OFFSET, &request->offset);
+	payload_u32(tracker, PAYLOAD_NUMBER, &request->flags);
+	payload_u32(tracker, PAYLOAD_OWNER, &request->thread);
 	request->process = tracker_process(tracker, &process_id);
 	request->for_others = process_id == PROCESS_SYSTEM || process_id == ETW_RECORD_NO_ID;
-	return etw_payload_u32(tracker, PAYLOAD_SIZE, &request->bytes);
+	return payload_u32(tracker, PAYLOAD_SIZE, &request->bytes);
 }
 
 static void count_transfer(struct tracker *tracker)
@@ -69,7 +69,7 @@ static void count_transfer(struct tracker *tracker)
 	struct cause_request transfer;
 	uint32_t disk;
 
-	if (read_request(tracker, &transfer) && etw_payload_u32(tracker, PAYLOAD_DISK, &disk)) {
+	if (read_request(tracker, &transfer) && payload_u32(tracker, PAYLOAD_DISK, &disk)) {
 		size_t count = written ? disk_cause_write(cause, &transfer, parts) :
 					 disk_cause_read(cause, &transfer, parts);
 
@@ -85,7 +85,7 @@ static void note_file_use(struct tracker *tracker)
 
 	if (opcode == ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE) {
 		/* A name record belongs to no process. */
-		etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &request.file);
+		payload_u64(tracker, PAYLOAD_FILE_KEY, &request.file);
 	} else {
 		read_request(tracker, &request); /* a request without a size still has the key */
 	}
@@ -121,9 +121,9 @@ static void note_view(struct tracker *tracker)
 	uint64_t key = 0, address = 0, info = 0;
 	uint32_t process_id, process = tracker_process(tracker, &process_id);
 
-	etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &key);
-	if (!etw_payload_u64(tracker, PAYLOAD_ADDRESS, &address) ||
-	    !etw_payload_u64(tracker, PAYLOAD_NUMBER, &info)) {
+	payload_u64(tracker, PAYLOAD_FILE_KEY, &key);
+	if (!payload_u64(tracker, PAYLOAD_ADDRESS, &address) ||
+	    !payload_u64(tracker, PAYLOAD_NUMBER, &info)) {
 		return;
 	}
 	if (tracker->now.record->opcode == ETW_KERNEL_OPCODE_FILE_IO_UNMAP_FILE) {
@@ -139,7 +139,7 @@ static void note_id_change(struct tracker *tracker)
 {
 	uint32_t process_id;
 
-	if (etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id)) {
+	if (payload_u32(tracker, PAYLOAD_ABOUT, &process_id)) {
 		disk_cause_process_ended(&tracker->disk_cause, process_id);
 	}
 }
@@ -178,8 +178,8 @@ void tracker_count(struct tracker *tracker)
 	}
 	count_causes(tracker);
 	if (tracker->options.top_paths && (announces & ANNOUNCES_WRITE) &&
-	    etw_payload_u32(tracker, PAYLOAD_SIZE, &bytes) &&
-	    etw_payload_u32(tracker, PAYLOAD_NUMBER, &flags) && (flags & IO_PAGING) == 0) {
+	    payload_u32(tracker, PAYLOAD_SIZE, &bytes) &&
+	    payload_u32(tracker, PAYLOAD_NUMBER, &flags) && (flags & IO_PAGING) == 0) {
 		top_paths_add(&tracker->top_paths,
 			      &(const struct top_write){
 				      .file = tracker_file(tracker),

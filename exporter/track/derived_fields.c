@@ -62,7 +62,7 @@ static enum derived_result read_of_process(struct derived_read *read)
 {
 	uint32_t id = ETW_RECORD_NO_ID;
 
-	etw_payload_u32(read->tracker, PAYLOAD_ABOUT, &id);
+	payload_u32(read->tracker, PAYLOAD_ABOUT, &id);
 	return found(read, label_of(read->tracker, id));
 }
 
@@ -71,7 +71,7 @@ static enum derived_result read_old_process(struct derived_read *read)
 {
 	uint32_t id = ETW_RECORD_NO_ID;
 
-	etw_payload_u32(read->tracker, PAYLOAD_OLD_THREAD, &id);
+	payload_u32(read->tracker, PAYLOAD_OLD_THREAD, &id);
 	if (id != ETW_RECORD_NO_ID) {
 		id = threads_process(&read->tracker->threads, id, read->record->raw_time);
 	}
@@ -91,9 +91,9 @@ static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
 	if (attribution->owner == OWNER_THREAD_ID ||
 	    (attribution->owner == OWNER_THREAD_WITHOUT_HEADER &&
 	     record->process_id == ETW_RECORD_NO_ID)) {
-		etw_payload_u32(tracker, PAYLOAD_OWNER, &thread);
+		payload_u32(tracker, PAYLOAD_OWNER, &thread);
 	} else if (attribution->announces & ANNOUNCES_THREAD) {
-		etw_payload_u32(tracker, PAYLOAD_THREAD, &thread);
+		payload_u32(tracker, PAYLOAD_THREAD, &thread);
 	}
 	return threads_process(&tracker->threads, thread, record->raw_time) == process_id ?
 		       thread :
@@ -163,7 +163,7 @@ static enum derived_result read_driver(struct derived_read *read)
 	uint32_t label = INTERN_NONE;
 	uint64_t address;
 
-	if (etw_payload_u64(tracker, PAYLOAD_ADDRESS, &address)) {
+	if (payload_u64(tracker, PAYLOAD_ADDRESS, &address)) {
 		label = drivers_label(&tracker->drivers, address, read->record->raw_time);
 	}
 	return found(read,

@@ -25,7 +25,7 @@ static NOINLINE uint32_t payload_process(struct tracker *tracker)
 {
 	uint32_t id;
 
-	if (!etw_payload_u32(tracker, PAYLOAD_OWNER, &id) || id == ETW_RECORD_NO_ID) {
+	if (!payload_u32(tracker, PAYLOAD_OWNER, &id) || id == ETW_RECORD_NO_ID) {
 		return ETW_RECORD_NO_ID;
 	}
 	if (tracker->now.attribution->owner != OWNER_PROCESS_ID) {
@@ -83,7 +83,7 @@ static bool has_unknown_thread(const struct tracker *tracker)
 	uint32_t thread_id;
 
 	return tracker->now.attribution->is_sample &&
-	       etw_payload_u32(tracker, PAYLOAD_OWNER, &thread_id) && thread_id != ETW_RECORD_NO_ID;
+	       payload_u32(tracker, PAYLOAD_OWNER, &thread_id) && thread_id != ETW_RECORD_NO_ID;
 }
 
 /* Resolves the process with the tables, without the cache. */
@@ -284,8 +284,7 @@ bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64
 	uint32_t id;
 
 	if (!(attribution->announces & (ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE)) ||
-	    attribution->change == LIFETIME_EXISTS ||
-	    !etw_payload_u32(tracker, PAYLOAD_ABOUT, &id)) {
+	    attribution->change == LIFETIME_EXISTS || !payload_u32(tracker, PAYLOAD_ABOUT, &id)) {
 		return false;
 	}
 	if (attribution->announces & ANNOUNCES_PROCESS) {
@@ -305,10 +304,10 @@ uint32_t tracker_find_file(struct tracker *tracker)
 	uint32_t file = FILE_UNKNOWN;
 	uint64_t id;
 
-	if (etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &id)) {
+	if (payload_u64(tracker, PAYLOAD_FILE_KEY, &id)) {
 		file = files_of_key(&tracker->files, id, time);
 	}
-	if (file == FILE_UNKNOWN && etw_payload_u64(tracker, PAYLOAD_FILE_OBJECT, &id)) {
+	if (file == FILE_UNKNOWN && payload_u64(tracker, PAYLOAD_FILE_OBJECT, &id)) {
 		file = files_of_object(&tracker->files, id, time);
 	}
 	return file;

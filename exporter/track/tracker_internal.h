@@ -219,8 +219,8 @@ struct tracker {
 
 /* Reads a field of the current record. Returns false, and leaves *value unchanged, if the record
  * does not have the field. */
-static inline bool etw_payload_u64(const struct tracker *tracker, enum payload_field field,
-				   uint64_t *value)
+static inline bool payload_u64(const struct tracker *tracker, enum payload_field field,
+			       uint64_t *value)
 {
 	const struct attribution *attribution = tracker->now.attribution;
 
@@ -228,8 +228,8 @@ static inline bool etw_payload_u64(const struct tracker *tracker, enum payload_f
 				  tracker->now.record, value);
 }
 
-static inline bool etw_payload_u32(const struct tracker *tracker, enum payload_field field,
-				   uint32_t *value)
+static inline bool payload_u32(const struct tracker *tracker, enum payload_field field,
+			       uint32_t *value)
 {
 	const struct attribution *attribution = tracker->now.attribution;
 
