@@ -1,4 +1,4 @@
-# cmake -DFILE=etw_well_known_providers.txt -DOUT=provider_table.c -P provider_table.cmake: writes the lines "GUID NAME" of FILE as C,
+# cmake -DFILE=well_known_providers.txt -DOUT=provider_table.c -P provider_table.cmake: writes the lines "GUID NAME" of FILE as C,
 # see lib/source/provider_names.h. A line that begins with # is a comment.
 file(STRINGS ${FILE} lines ENCODING UTF-8)
 list(FILTER lines EXCLUDE REGEX "^#")

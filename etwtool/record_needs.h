@@ -20,7 +20,7 @@
 
 /* Zero-initialise it. */
 struct record_needs {
-	uint32_t flags;                      /* KERNEL_FLAG_* */
+	uint32_t flags;                      /* ETW_KERNEL_FLAG_* */
 	uint32_t groups;                     /* set of indexes of etw_kernel_groups[] */
 	struct etw_provider_spec *providers; /* owned; their names are borrowed */
 	size_t count, capacity;

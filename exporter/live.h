@@ -53,7 +53,7 @@ struct live_session_options {
 	struct etw_canary *canary; /* NULL: none */
 	void (*on_fault)(const char *reason); /* NULL: none */
 	struct etw_session_changes *changes;  /* NULL: none */
-	/* For tests; see lib/live/live_source.h. */
+	/* For tests; see include/etw/session.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;
 	uint32_t stop_grace_ms;
@@ -82,7 +82,7 @@ void live_session_done(struct live_session *session);
 /*
  * Prepares the change of a running session to the providers and kernel events that the
  * configuration and the rules of the options require; its other settings stay. The caller passes
- * the result to etw_live_change_apply() (lib/live/live_source.h). *names_only as in struct
+ * the result to etw_live_change_apply() (include/etw/session.h). *names_only as in struct
  * live_providers. Returns NULL on failure; the session is unchanged.
  */
 struct etw_live_change *live_session_prepare(struct etw_source *source,

@@ -46,7 +46,7 @@ struct runner_options {
 	/* Shows how far runner_run() has come. The caller starts and ends it. NULL: nothing is
 	 * shown. */
 	struct progress *progress;
-	/* ---- for live sessions, see lib/live/live_source.h ---- */
+	/* ---- for live sessions, see include/etw/session.h ---- */
 	void (*on_fault)(const char *reason);
 	/* For tests. */
 	uint32_t watch_ms;

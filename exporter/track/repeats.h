@@ -4,7 +4,7 @@
  *
  * Each file that etwtool relog wrote (--split, or two filters) repeats the records that describe
  * the others, even if they are outside of its time (exporter/track/describing.h), and call stacks
- * (lib/decode/stack_walk.h). A reader of all the files must read such a record once. The n-th
+ * (include/etw/stack_walk.h). A reader of all the files must read such a record once. The n-th
  * record with the same contents in a file is a repetition if an earlier file had n of them; so
  * records that one file has several times are all kept.
  */

@@ -27,7 +27,7 @@
 #include "config/config.h"
 #include "metrics/registry.h"
 
-struct etw_kernel_choice; /* lib/source/kernel_group.h */
+struct etw_kernel_choice; /* include/etw/kernel.h */
 struct names;             /* exporter/track/processes.h */
 struct tracker;           /* opaque */
 
@@ -41,7 +41,7 @@ enum tracker_feature {
 	TRACK_SOURCES = 1 << 5,   /* whether the source has the kernel's FileIo requests */
 };
 
-/* Returns the kernel flags (KERNEL_FLAG_*) that a live session needs for a set of features. */
+/* Returns the kernel flags (ETW_KERNEL_FLAG_*) that a live session needs for a set of features. */
 uint32_t tracker_kernel_flags(uint32_t features);
 
 struct tracker_options {

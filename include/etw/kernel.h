@@ -324,7 +324,7 @@ const struct etw_schema *etw_kernel_schema_at(const struct etw_guid *guid, uint8
 
 /* Zero-initialise it. */
 struct etw_kernel_event_flags {
-	uint32_t flags;  /* KERNEL_FLAG_* */
+	uint32_t flags;  /* ETW_KERNEL_FLAG_* */
 	uint32_t groups; /* a set of the etw_kernel_groups[] */
 };
 

@@ -59,7 +59,7 @@ struct etw_known_provider_row {
 extern const struct etw_known_provider_row etw_known_providers[ETW_KNOWN_PROVIDERS];
 
 /* Other well-known providers, in the order of the texts of their GUIDs. The build generates the
- * table from etw_well_known_providers.txt. */
+ * table from well_known_providers.txt. */
 extern const struct etw_known_provider_row etw_well_known_providers[];
 extern const size_t etw_well_known_provider_count;
 

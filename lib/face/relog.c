@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relogger of the face, on top of lib/etl/mirror.h.
+ * The relogger of the face, on top of include/etw/mirror.h.
  *
  * The mirror moves the bytes of records; the decoder makes an event of each, so that the callback
  * can look at names and fields. The layouts are collected in a pass before the copy.

@@ -2,7 +2,7 @@
 /*
  * Traces: recordings and live sessions behind one callback.
  *
- * A trace is a source (lib/source/source.h), which delivers records, and a decoder, which makes
+ * A trace is a source (include/etw/source.h), which delivers records, and a decoder, which makes
  * events from them. The callback gets the source's record without a copy.
  *
  * Callers are not trusted to call functions in the right order. Each function first checks that its

@@ -3,7 +3,7 @@
  * Well-known providers and system providers.
  *
  * The first table has the providers that code refers to. The build generates a second table of
- * well-known providers from etw_well_known_providers.txt: rules and sessions may name them, and
+ * well-known providers from well_known_providers.txt: rules and sessions may name them, and
  * recordings often contain only their GUIDs. Other providers get their names from a manifest or
  * from the operating system.
  *

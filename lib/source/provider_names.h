@@ -25,8 +25,8 @@
 enum { SYSTEM_PROVIDERS_BUILD = 20348 };
 
 /*
- * Finds a system provider that replaces some of these KERNEL_FLAG_*. index: 0 for the first such
- * provider, and so on. Returns false if there are no more.
+ * Finds a system provider that replaces some of these ETW_KERNEL_FLAG_*. index: 0 for the first
+ * such provider, and so on. Returns false if there are no more.
  *
  * @keywords: the keywords to enable it with.
  * @covered:  the flags that these keywords replace.
