@@ -32,12 +32,16 @@ void stack_owners_keep(struct stack_owners *owners,
 	size_t at = 0;
 
 	while ((slot = map_next(&owners->processes, &at)) != NULL) {
-		uint64_t *to = is_unknown(context, (uint32_t)(slot->value >> 32)) ?
-				       map_put(&kept, slot->key, NULL) :
-				       NULL;
+		uint64_t *to;
 
+		if (!is_unknown(context, (uint32_t)(slot->value >> 32))) {
+			continue;
+		}
+		to = map_put(&kept, slot->key, NULL);
 		if (to) {
 			*to = slot->value;
+		} else {
+			owners->evictions++; /* no memory */
 		}
 	}
 	map_done(&owners->processes);
