@@ -245,7 +245,7 @@ static const struct row rows[] = {
 		"Buffers skipped because their header or compressed data is invalid.",
 		BY_SESSION) },
 	{ SOURCE(bad_bytes), .scope = OF_REPLAY, COUNTER("etw_consumer_bad_bytes_total",
-		"Bytes of the recording that were left out with damaged buffers.", BY_SESSION) },
+		"Bytes of the recording that were skipped with damaged buffers.", BY_SESSION) },
 	{ SOURCE(bad_records), COUNTER("etw_consumer_bad_records_total",
 		"Malformed records. In a recording the rest of the buffer is skipped, in a live "
 		"session an item that Windows adds to an event.",
