@@ -148,7 +148,8 @@ struct top {
 	bool failed;
 	bool last_failed; /* the last requested page did not come */
 	char note[NOTE_SIZE];
-	/* The last line of the log; guarded by the lock. */
+	bool keeps_note; /* the note is a line of the log, which stays until a key is pressed */
+	/* The last line of the log that is not a note yet; guarded by the lock. */
 	struct os_mutex lock;
 	char logged[NOTE_SIZE];
 	bool has_logged;
@@ -172,6 +173,14 @@ static void set_note(struct top *top, const char *text)
 	snprintf(top->note, sizeof top->note, "%s", text);
 }
 
+/* Sets a note that the next page may replace, unless the note is a line of the log. */
+static void set_passing_note(struct top *top, const char *text)
+{
+	if (!top->keeps_note) {
+		set_note(top, text);
+	}
+}
+
 /* Chooses the text of the last line: a log line, a note that is set, or a hint. */
 static void choose_note(struct top *top)
 {
@@ -180,6 +189,7 @@ static void choose_note(struct top *top)
 	os_mutex_lock(&top->lock);
 	if (top->has_logged) {
 		set_note(top, top->logged);
+		top->keeps_note = true;
 	}
 	top->has_logged = false;
 	os_mutex_unlock(&top->lock);
@@ -259,10 +269,10 @@ static void take_page(struct top *top, struct feed_page *page)
 	}
 	top->has_frame = true;
 	top->last = page->ended;
-	top->note[0] = '\0';
+	set_passing_note(top, "");
 	if (page->ended && top->terminal && !top->view.totals) {
 		top->view.totals = true;
-		set_note(top, "the recording has ended: these are its totals (t, q)");
+		set_passing_note(top, "the recording has ended: these are its totals (t, q)");
 	}
 }
 
@@ -292,7 +302,7 @@ static bool look_for_page(struct top *top)
 		if (feed_is_replay(top->feed)) {
 			fail(top, err.code, err.text);
 		} else if (top->terminal) {
-			set_note(top, err.text);
+			set_passing_note(top, err.text);
 		} else {
 			tool_complain(TOOL_FAILED, "top", "%s", err.text);
 		}
@@ -448,7 +458,8 @@ static bool take_key(struct top *top, uint32_t key)
 		edit_filter(top, key);
 		return true;
 	}
-	top->note[0] = '\0';
+	top->keeps_note = false;
+	set_passing_note(top, "");
 	switch (key) {
 	case 'q':
 		return false;
