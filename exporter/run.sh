@@ -6,7 +6,7 @@ usage() {
 	cat <<'END'
 usage: bash exporter/run.sh [FILE.etl...] [FLAGS OF THE EXPORTER...]
 
-Installs what the build needs (Debian, Ubuntu), builds the exporter, and replays the recordings one after the other in a loop, at
+Installs what the build needs (Debian, Ubuntu), builds the exporter and etwtool, and replays the recordings one after the other in a loop, at
 recorded speed. Without a recording it makes a sample in build/sample.etl: one minute of a server. Serves http://localhost:9189/metrics
 until Ctrl-C.
 
@@ -33,7 +33,7 @@ if [[ ${1:-} == -h || ${1:-} == --help ]]; then
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash .ci/deps-debian.sh
-targets=(etw_exporter)
+targets=(etw_exporter etwtool)
 [ ${#recordings[@]} -gt 0 ] || targets+=(make_sample)
 cmake --preset release
 cmake --build --preset release --target "${targets[@]}"

@@ -331,11 +331,11 @@ refused signs2_config.yaml <<'END'
 signs2.yaml:12:30: unknown key '!~'; known: field, eq, ne, lt, le, gt, ge, in, has, lacks, starts, ends, matches
 END
 
-# ---- the shipped configuration and README list every collector with its default ----
+# ---- the shipped configuration and config/README.md list every collector with its default ----
 
 for file in "$SOURCE_DIR"/config/collectors/*.yaml; do
 	name=$(basename "$file" .yaml)
 	default=$(sed -n 's/^default: //p' "$file")
 	grep -Eq "^#   $name +$default " "$SOURCE_DIR/config/etw_exporter.yaml" || fail "etw_exporter.yaml: no $name, $default"
-	grep -Eq "^\| .*\`$name\`.* \| $default \|" "$SOURCE_DIR/README.md" || fail "README.md: no $name, $default"
+	grep -Eq "^\| .*\`$name\`.* \| $default \|" "$SOURCE_DIR/config/README.md" || fail "config/README.md: no $name, $default"
 done
