@@ -178,7 +178,7 @@ static const struct command_option flags[] = {
 	  "Scrapes that are answered at the same time, up to 72; 0: 72. Default: 0.",
 	  OPTION_READ, AT(max_scrapes), .takes = "a number from 0", .read = read_count },
 	{ "--web.timeout-offset", "SECONDS",
-	  "A scrape ends so long before the timeout that Prometheus announces. Default: 0.5.",
+	  "Seconds to subtract from the scrape timeout that Prometheus sends. Default: 0.5.",
 	  OPTION_READ, AT(timeout_offset_ns), .takes = "a number of seconds from 0 to 60",
 	  .read = read_seconds },
 	{ "--web.disable-exporter-metrics", NULL,

@@ -88,7 +88,7 @@ struct tap *taps_of(struct taps *taps, size_t consumer)
 		return NULL;
 	}
 	if (consumer >= TAPS_MOST) {
-		log_warning("Session is not in the memory of the flight recorder",
+		log_warning("Session is not recorded by the flight recorder",
 			    log_u64("sessions_most", TAPS_MOST));
 		return NULL;
 	}
@@ -99,7 +99,7 @@ struct tap *taps_of(struct taps *taps, size_t consumer)
 	tap = taps->list[consumer];
 	os_mutex_unlock(&taps->lock);
 	if (!tap) {
-		log_warning("Session is not in the memory of the flight recorder",
+		log_warning("Session is not recorded by the flight recorder",
 			    log_text("error", err.text));
 	}
 	return tap;

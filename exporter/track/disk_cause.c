@@ -717,10 +717,10 @@ size_t disk_cause_read(struct disk_cause *cause, const struct cause_request *tra
 
 const struct family_options disk_cause_families[CAUSE_FAMILIES] = {
 	{ .name = "etw_disk_caused_read_bytes_total",
-	  .help = "Bytes read from physical disks, by the process that they were read for and how. Read-ahead counts for the process that reads the file.",
+	  .help = "Bytes read from physical disks, by the process they were read for, and by how. Read-ahead counts for the process that reads the file.",
 	  LABELS },
 	{ .name = "etw_disk_caused_written_bytes_total",
-	  .help = "Bytes written to physical disks, by the process that caused them and how. Delayed writes of the file cache count for the process that wrote the data.",
+	  .help = "Bytes written to physical disks, by the process that caused them, and by how. Delayed writes count for the process that wrote the data.",
 	  LABELS },
 };
 
