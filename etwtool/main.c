@@ -51,7 +51,7 @@ static const struct command_option shared_options[] = {
 	{ "--schema", "FILE|DIR", "an instrumentation manifest (.man, .xml) or a folder of them",
 	  OPTION_READ, AT(manifests), .read = read_schema },
 	{ "--builtin", NULL,
-	  "use the built-in manifests where the default is not to: jsonl, summary", OPTION_SET,
+	  "use the built-in manifests in jsonl and summary too", OPTION_SET,
 	  AT(builtin) },
 	{ "--no-builtin", NULL, "use only what the recording and --schema describe", OPTION_SET,
 	  AT(no_builtin) },

@@ -361,8 +361,8 @@ const struct tool_command tool_backfill = {
 	.more = "Next: promtool tsdb create-blocks-from openmetrics samples.om DATA, then start Prometheus\n"
 		"with --storage.tsdb.path=DATA --storage.tsdb.retention.time=100y.\n"
 		"\n"
-		"Where nothing was recorded for more than 5 minutes there are no samples, as of an exporter\n"
-		"that was stopped. Output that is not whole has no \"# EOF\" at its end, and promtool refuses it.\n",
+		"Where nothing was recorded for more than 5 minutes there are no samples, as if the exporter\n"
+		"had been stopped. Incomplete output has no \"# EOF\" at its end, and promtool refuses it.\n",
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,

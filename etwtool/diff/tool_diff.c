@@ -229,7 +229,7 @@ const struct tool_command tool_diff = {
 		"Where neither recording has such a series, sum(…) is 0. A change from 0 is above every\n"
 		"percentage, and no comparison holds for a value that is not there (a mean of nothing).\n"
 		"\n"
-		"Exit status: 0 no condition holds; 1 one holds, or a recording cannot be read; 2 bad\n"
+		"Exit status: 0 no condition holds; 1 a condition holds, or a recording cannot be read; 2 bad\n"
 		"usage or configuration, no collector has the metric or label of a condition, or neither\n"
 		"recording has a series that a condition without sum(…) selects.\n",
 	.options = option_rows,

@@ -238,7 +238,7 @@ static bool look_at_configuration(struct request *request, struct problems *prob
 static const struct command_option option_rows[] = {
 	{ "--profile", "FILE", "write the profile for wpr (.wprp)", OPTION_TEXT, AT(profile) },
 	{ "--config.file", "FILE",
-	  "of a recording: the collectors that are on in this configuration", OPTION_TEXT,
+	  "for a recording: the collectors that this configuration switches on", OPTION_TEXT,
 	  AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
 	{ "--all", NULL, "the logman lines of all collectors, not only of those requested",
@@ -308,11 +308,11 @@ const struct tool_command tool_doctor = {
 	.name = "doctor",
 	.synopsis = "FILE|CONFIG",
 	.about = "Say what a recording lacks, and how to record what collectors need",
-	.more = "Of a recording: losses, damage, names and schemas that are missing, doubts about its\n"
-		"clock, with what to do; which collectors it feeds; and how to record what the requested\n"
-		"collectors need, those that are on by default or in --config.file. The last lines say\n"
-		"what to do first. Of a configuration (.yaml, .yml): how to record what its collectors\n"
-		"and the providers of its sessions need.\n"
+	.more = "For a recording, the report lists losses, damage, missing names and schemas, and doubts\n"
+		"about its clock, each with what to do; which collectors it feeds; and how to record what\n"
+		"the requested collectors need (those that are on by default or in --config.file). The\n"
+		"last lines tell what to do first. For a configuration (.yaml, .yml), it tells how to\n"
+		"record what its collectors and the providers of its sessions need.\n"
 		"\n"
 		"A recording may have more events than the rules count: profiles and logman have no\n"
 		"filters by event id.\n"

@@ -409,7 +409,7 @@ static const char more[] = EVENT_FILTER_HELP
 	"Text and csv show the stacks that events carry; with --stacks all formats do, and also those that\n"
 	"the kernel writes as events of their own (StackWalk), with the event that they belong to.\n"
 	"\n"
-	"A name that is nowhere in the recording, and a time range outside it, end it with status 1.\n";
+	"If the recording lacks a name, or the time range is outside it, the exit status is 1.\n";
 
 /* NO_COLOR: "NO_COLOR: disabling ANSI color output by default", no-color.org. */
 static bool wants_colour(void)

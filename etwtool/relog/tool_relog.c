@@ -719,7 +719,7 @@ static const struct command_option option_rows[] = {
 	{ "--compress", NULL, "compress the buffers", OPTION_SET, AT(compress) },
 	{ "--threads", "N", "threads that compress, 1 to 8; default: one a processor", OPTION_DIGIT,
 	  AT(threads), .words = threads },
-	{ "--plain", NULL, "do not compress them; neither: as they are", OPTION_SET, AT(plain) },
+	{ "--plain", NULL, "do not compress the buffers; default: as they are", OPTION_SET, AT(plain) },
 	{ NULL },
 };
 

@@ -97,7 +97,7 @@ static const char *const sort_words[] = { "written", "read", "fileops", "net",  
 					  "waits",   "disk", "faults",  "events", NULL };
 
 static const struct command_option option_rows[] = {
-	{ "--speed", "N", "of a replay: 1 as recorded (default), 0 as fast as possible, to its end",
+	{ "--speed", "N", "speed of a replay: 1 as recorded (default), 0 as fast as possible",
 	  OPTION_READ, AT(arguments), .takes = "0, or a number from 0.001 to 1000000000",
 	  .read = read_speed },
 	{ "--delay", "TIME", "time between two frames, such as 0.5 or 2s; default 1s", OPTION_READ,
@@ -113,7 +113,7 @@ static const struct command_option option_rows[] = {
 	{ "--batch", NULL, "plain tables, one below the other; also without a terminal", OPTION_SET,
 	  AT(batch) },
 	{ "--count", "N", "end after N frames", OPTION_COUNT, AT(count) },
-	{ "--width", "N", "of plain tables: cut lines after N columns", OPTION_COUNT, AT(width) },
+	{ "--width", "N", "cut the lines of plain tables after N columns", OPTION_COUNT, AT(width) },
 	{ "--config.file", "FILE", "collectors, sessions and limits, as for the exporter",
 	  OPTION_TEXT, AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
