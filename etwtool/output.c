@@ -231,8 +231,7 @@ void text_add_exposition(struct etw_text *out, struct registry *registry)
 
 void text_add_openmetrics(struct etw_text *out, struct registry *registry)
 {
-	const struct exposition_options options = { .format = EXPOSITION_OPENMETRICS_1_0_0,
-						    .no_created = true };
+	const struct exposition_options options = { .format = EXPOSITION_OPENMETRICS_1_0_0 };
 
 	out->failed |= !exposition_write_as(registry, &options, add_chunk, out);
 }

@@ -149,7 +149,7 @@ void text_add_csv(struct etw_text *out, const char *text, size_t size);
 
 /* Adds the exposition of the registry that --once would print. */
 void text_add_exposition(struct etw_text *out, struct registry *registry);
-/* Adds the same as OpenMetrics, without _created. */
+/* Adds the same as OpenMetrics. */
 void text_add_openmetrics(struct etw_text *out, struct registry *registry);
 
 /* ---- what Windows reports (tool_sessions.c) ---- */

@@ -188,6 +188,7 @@ static bool print_chunk(void *context, const char *bytes, size_t size)
 static bool run_once(struct app *app, struct etw_error *err)
 {
 	const struct exposition_options page = { .format = app->options.once_format,
+						 .created = app->options.created,
 						 .sorted = true };
 	struct printing printing = { .err = err };
 	struct progress progress;
@@ -403,7 +404,7 @@ static bool start_server(struct app *app, struct etw_error *err)
 		.quit = quit,
 		.quit_context = app,
 		.web = app->web,
-		.no_created = options->no_created,
+		.created = options->created,
 		.reload = reload,
 		.reload_context = app,
 		.record = app->recorder ? record : NULL,

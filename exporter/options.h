@@ -37,7 +37,7 @@ struct options {
 	uint64_t timeout_offset_ns;
 	bool disable_exporter_metrics;
 	bool enable_lifecycle;
-	bool no_created;
+	bool created;
 	const char *web_config_file;    /* NULL: plain HTTP */
 	struct config_switch *switches; /* owned, with their names; setup.switches points to it */
 	struct setup_options setup;     /* from the flags --collector… */

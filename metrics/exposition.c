@@ -271,7 +271,7 @@ static void add_text_family(struct page *page, const struct family *family)
 {
 	bool headed = family->type != FAMILY_GAUGE; /* all samples of a gauge may be hidden, so its
 						       head is written with the first line */
-	bool with_created = is_openmetrics(page->options) && !page->options->no_created &&
+	bool with_created = is_openmetrics(page->options) && page->options->created &&
 			    (family->type == FAMILY_HISTOGRAM || is_openmetrics_counter(family));
 	struct rows rows = rows_of(page, family);
 

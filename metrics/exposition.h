@@ -42,8 +42,9 @@ const char *exposition_content_type(enum exposition_format format);
 /* Zero-initialise it, which means: the text format, all families. */
 struct exposition_options {
 	enum exposition_format format;
-	/* Leaves out the OpenMetrics samples `_created`, which Prometheus stores as series. */
-	bool no_created;
+	/* Adds the OpenMetrics samples `_created`, which most versions of Prometheus store as
+	 * series. */
+	bool created;
 	/* Renders samples in the order of their labels, not in that in which they were made. It
 	 * takes 16 bytes for each sample of a family. Evicted samples are not freed meanwhile. */
 	bool sorted;

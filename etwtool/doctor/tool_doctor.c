@@ -311,7 +311,7 @@ const struct tool_command tool_doctor = {
 	.more = "For a recording, the report lists losses, damage, missing names and schemas, and doubts\n"
 		"about its clock, each with what to do; which collectors it feeds; and how to record what\n"
 		"the requested collectors need (those that are on by default or in --config.file). The\n"
-		"last lines tell what to do first. For a configuration (.yaml, .yml), it tells how to\n"
+		"last lines say what to do first. For a configuration (.yaml, .yml), it shows how to\n"
 		"record what its collectors and the providers of its sessions need.\n"
 		"\n"
 		"A recording may have more events than the rules count: profiles and logman have no\n"

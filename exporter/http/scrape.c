@@ -169,7 +169,7 @@ static bool send_page(struct scrape *scrape, const struct http_server *server,
 	const struct exposition_options options = { .format = scrape->accepted.format,
 						    .requested = scrape_options->requested,
 						    .context = scrape_options->context,
-						    .no_created = server->options.no_created };
+						    .created = server->options.created };
 	bool written;
 
 	if (scrape->encoding != ENCODING_IDENTITY) {

@@ -64,7 +64,7 @@ struct http_options {
 	/* A scrape ends this long before its client gives up, by the time limit that the client
 	 * sends. */
 	uint64_t timeout_offset_ns;
-	bool no_created; /* leaves out the samples _created of OpenMetrics */
+	bool created; /* adds the samples _created to OpenMetrics */
 
 	/* ---- POST /-/reload and /-/quit ---- */
 	bool enable_lifecycle; /* false: these requests are refused */

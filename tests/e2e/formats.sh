@@ -5,7 +5,7 @@
 
 command -v curl >/dev/null || skip "curl is not installed"
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
-start_exporter --replay.file="$work/sample.etl" "${all_collectors[@]}" --collector.file_latency
+start_exporter --replay.file="$work/sample.etl" "${all_collectors[@]}" --collector.file_latency --web.enable-created-samples
 finished() { curl -fsS "$url/metrics" | says '^etw_replay_finished 1$'; }
 until_true 60 finished || fail "the replay does not finish"
 
@@ -98,11 +98,11 @@ fi
 kill -TERM "$exporter_pid"
 wait "$exporter_pid" || fail "exit $? after SIGTERM"
 echo 'native_histograms: off' >"$work/off.yaml"
-start_exporter --replay.file="$work/sample.etl" --config.file="$work/off.yaml" --web.disable-created-samples --replay.loop
+start_exporter --replay.file="$work/sample.etl" --config.file="$work/off.yaml" --replay.loop
 until_true 60 curl -fsS "$url/-/ready" || fail "never ready"
 page openmetrics identity
 if grep -Eq '_created[{ ]' "$work/openmetrics.identity"; then
-	fail "--web.disable-created-samples leaves $(grep -m 1 _created "$work/openmetrics.identity")"
+	fail "without --web.enable-created-samples there is $(grep -m 1 _created "$work/openmetrics.identity")"
 fi
 if has_protobuf_reader; then
 	"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --config.file="$work/off.yaml" >"$work/text"
@@ -117,7 +117,7 @@ wait "$exporter_pid" || fail "exit $? after SIGTERM"
 if ! command -v prometheus >/dev/null; then
 	skip "Prometheus is not installed; all else holds"
 fi
-start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=5 --log.level=debug
+start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=5 --log.level=debug --web.enable-created-samples
 for feature in '' --enable-feature=native-histograms; do
 	prometheus_flags=($feature)
 	start_prometheus

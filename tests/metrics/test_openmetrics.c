@@ -31,10 +31,10 @@ static bool is_under_test(void *context, const struct family *family)
 }
 
 /* The page without the registry's own families; free with text_free(). */
-static struct etw_text page_of(struct registry *registry, bool no_created)
+static struct etw_text page_of(struct registry *registry, bool created)
 {
 	const struct exposition_options options = { .format = EXPOSITION_OPENMETRICS_1_0_0,
-						    .no_created = no_created,
+						    .created = created,
 						    .requested = is_under_test };
 	struct etw_text page = { 0 };
 
@@ -45,7 +45,7 @@ static struct etw_text page_of(struct registry *registry, bool no_created)
 
 static void expect_page(struct registry *registry, const char *expected)
 {
-	struct etw_text page = page_of(registry, true);
+	struct etw_text page = page_of(registry, false);
 
 	assert_string_equal(page.data, expected);
 	text_free(&page);
@@ -176,7 +176,7 @@ static void numbers_of_buckets_are_canonical(void **state)
 			       shard, NULL, cases[i].bound);
 		snprintf(line, sizeof line, "\n%s_bucket{le=\"%s\"} 1\n%s_bucket{le=\"+Inf\"} 1\n",
 			 name, cases[i].text, name);
-		page = page_of(registry, true);
+		page = page_of(registry, false);
 		if (!strstr(page.data, line)) {
 			fail_msg("no %s in:\n%s", line, page.data);
 		}
@@ -234,7 +234,7 @@ static void counters_and_histograms_have_the_time_they_were_made(void **state)
 	family_add(counter, shard, &first, 7);
 	family_add(counter, shard, &second, 7);
 	family_observe(histogram, shard, &first, 3);
-	page = page_of(registry, false);
+	page = page_of(registry, true);
 	one = created_of(&page, "a_total{x=\"1\"} 14\na_created{x=\"1\"}");
 	two = created_of(&page, "a_total{x=\"2\"} 7\na_created{x=\"2\"}");
 	assert_in_range(one, before_ms - 99, after_ms);
@@ -243,7 +243,7 @@ static void counters_and_histograms_have_the_time_they_were_made(void **state)
 					  "b_seconds_created{x=\"1\"}"),
 			two, os_unix_time_ns() / 1000000);
 	text_free(&page);
-	page = page_of(registry, true);
+	page = page_of(registry, false);
 	assert_null(strstr(page.data, "_created"));
 	text_free(&page);
 }

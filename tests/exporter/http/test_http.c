@@ -739,7 +739,7 @@ static void the_format_and_its_encoding_are_negotiated(void **state)
 		  "# EOF\n\r\n0\r\n\r\n" },
 		{ "Accept: application/openmetrics-text;version=0.0.1;escaping=dots\r\n",
 		  "application/openmetrics-text; version=0.0.1; charset=utf-8; escaping=dots", NULL,
-		  "_created " },
+		  "# EOF\n\r\n0\r\n\r\n" },
 		{ "Accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited\r\n",
 		  "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
 		  NULL, NULL },
