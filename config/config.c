@@ -577,7 +577,7 @@ static const struct yaml_row config_rows[] = {
 	  YAML_TO(struct config, limits),
 	  .help = "Limits on memory. Beyond them, labels read _other and tables drop their oldest entries; both are counted." },
 	{ "native_histograms", &yaml_switch_shape, YAML_TO(struct config, native_histograms),
-	  .fallback = "on",
+	  .fallback = "off",
 	  .help = "on: histograms are also counted by native buckets, for clients that scrape protobuf. It takes about 1 KiB of memory for each series of a histogram." },
 	{ "process_case", YAML_WORDS(process_cases), YAML_TO(struct config, lower_case_processes),
 	  .fallback = "keep",

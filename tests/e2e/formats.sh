@@ -5,7 +5,8 @@
 
 command -v curl >/dev/null || skip "curl is not installed"
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
-start_exporter --replay.file="$work/sample.etl" "${all_collectors[@]}" --collector.file_latency --web.enable-created-samples
+echo 'native_histograms: on' >"$work/native.yaml"
+start_exporter --replay.file="$work/sample.etl" --config.file="$work/native.yaml" "${all_collectors[@]}" --collector.file_latency --web.enable-created-samples
 finished() { curl -fsS "$url/metrics" | says '^etw_replay_finished 1$'; }
 until_true 60 finished || fail "the replay does not finish"
 
@@ -94,21 +95,20 @@ if command -v promtool >/dev/null; then
 	echo "ok: promtool imports $samples samples"
 fi
 
-# Without native histograms, and without times.
+# Without native histograms, and without times: the defaults.
 kill -TERM "$exporter_pid"
 wait "$exporter_pid" || fail "exit $? after SIGTERM"
-echo 'native_histograms: off' >"$work/off.yaml"
-start_exporter --replay.file="$work/sample.etl" --config.file="$work/off.yaml" --replay.loop
+start_exporter --replay.file="$work/sample.etl" --replay.loop
 until_true 60 curl -fsS "$url/-/ready" || fail "never ready"
 page openmetrics identity
 if grep -Eq '_created[{ ]' "$work/openmetrics.identity"; then
 	fail "without --web.enable-created-samples there is $(grep -m 1 _created "$work/openmetrics.identity")"
 fi
 if has_protobuf_reader; then
-	"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --config.file="$work/off.yaml" >"$work/text"
-	"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --config.file="$work/off.yaml" --once.format=protobuf >"$work/pb"
+	"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" >"$work/text"
+	"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --once.format=protobuf >"$work/pb"
 	"$python" -B "$SOURCE_DIR/tests/e2e/read_protobuf.py" "$metrics_proto" "$work/pb" "$work/text" >"$work/read" || fail "protobuf: $(tail -3 "$work/read")"
-	grep -q ', 0 native histograms' "$work/read" || fail "native_histograms: off: $(cat "$work/read")"
+	grep -q ', 0 native histograms' "$work/read" || fail "by default: $(cat "$work/read")"
 fi
 kill -TERM "$exporter_pid"
 wait "$exporter_pid" || fail "exit $? after SIGTERM"
@@ -117,7 +117,7 @@ wait "$exporter_pid" || fail "exit $? after SIGTERM"
 if ! command -v prometheus >/dev/null; then
 	skip "Prometheus is not installed; all else holds"
 fi
-start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=5 --log.level=debug --web.enable-created-samples
+start_exporter --replay.file="$work/sample.etl" --config.file="$work/native.yaml" --replay.loop --replay.speed=5 --log.level=debug --web.enable-created-samples
 for feature in '' --enable-feature=native-histograms; do
 	prometheus_flags=($feature)
 	start_prometheus
