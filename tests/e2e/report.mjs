@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { basename } from 'node:path';
 import { faultsOfLook, run } from './browser.mjs';
 
-const drawn = page => page.until(() => document.querySelector('.graph path, .graph .heat rect') !== null);
+// All sections are open, and their charts drawn.
+const drawn = async page => {
+	await page.until(() => document.querySelector('.graph path, .graph .heat rect') !== null);
+	await page.evaluate(() => { for (const fold of document.querySelectorAll('details')) fold.open = true; });
+	await page.until(() => [...document.querySelectorAll('.graph svg')].every(svg => svg.childElementCount > 0));
+};
 // The first chart: who wrote what.
 const shape = page => page.evaluate(() => document.querySelector('.graph path').getAttribute('d'));
 const shownTimes = page => page.evaluate(() => document.querySelector('.zoomed').hidden ? '' : document.querySelector('.zoomed span:nth-child(2)').textContent);
@@ -50,6 +55,23 @@ await run({
 		assert.ok(await page.evaluate(() => document.querySelectorAll('.plot[data-chart]').length === document.querySelectorAll('.graph').length));
 		assert.ok(await page.evaluate(() => document.querySelectorAll('.heat rect:not(.ground, .mark)').length) > 100);
 		assert.deepEqual(page.requests, [url]);
+		assert.deepEqual(page.faults, []);
+	},
+
+	// Only the first chart's section is open. A link opens its section, and a button opens or closes all.
+	async folds(browser, url) {
+		const page = await browser.show(url), open = () => page.evaluate(() => [...document.querySelectorAll('details[open]')].map(fold => fold.closest('section').id).join());
+		const press = () => page.evaluate(() => document.querySelector('.contents button').click());
+
+		await page.until(() => document.querySelector('.graph path') !== null);
+		assert.equal(await open(), 'writes');
+		await page.evaluate(() => [...document.querySelectorAll('#glance a')].at(-1).click());
+		await page.until(() => document.querySelectorAll('details[open]').length === 2);
+		assert.equal(await page.evaluate(() => document.querySelector(location.hash).closest('.plot').querySelector('path, rect') !== null), true);
+		await press();
+		assert.equal(await page.evaluate(() => document.querySelectorAll('details:not([open])').length), 0);
+		await press();
+		assert.equal(await open(), '');
 		assert.deepEqual(page.faults, []);
 	},
 
@@ -141,7 +163,7 @@ await run({
 		assert.deepEqual(page.faults, []);
 	},
 
-	// On paper: light, all rows, nothing that is only for a screen; not cut off at the right.
+	// On paper: light, all sections, nothing that is only for a screen, not cut off at the right, and few pages.
 	async print(browser, url) {
 		const page = await browser.show(url, { scheme: 'dark' });
 
@@ -152,16 +174,20 @@ await run({
 		await page.until(() => Math.abs(document.querySelector('.chart').viewBox.baseVal.width - document.querySelector('.chart').clientWidth) < 2);
 		assert.deepEqual(await faultsOfLook(page), []);
 		assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
-		assert.equal(await page.evaluate(() => [...document.querySelectorAll('nav, button.more, .hint, .zoomed')].every(e => getComputedStyle(e).display === 'none')), true);
-		assert.equal(await page.evaluate(() => [...document.querySelectorAll('.far')].every(e => getComputedStyle(e).display === 'table-row') && document.querySelectorAll('.far').length > 0), true);
+		assert.equal(await page.evaluate(() => [...document.querySelectorAll('nav, .hint, .zoomed')].every(e => getComputedStyle(e).display === 'none')), true);
 		// The browser keeps what was drawn before it lays the page out for paper.
 		const drawnWidth = () => page.evaluate(() => document.querySelector('.chart').viewBox.baseVal.width), width = await drawnWidth();
+		const folded = () => page.evaluate(() => document.querySelectorAll('details:not([open])').length);
+		await page.evaluate(() => { document.querySelector('#disk-title, #lacks-title').closest('details').open = false; });
 		await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
-		assert.equal(await drawnWidth(), 700);
+		assert.equal(await drawnWidth(), 448);
+		assert.equal(await folded(), 0);
 		await page.evaluate(() => dispatchEvent(new Event('afterprint')));
 		assert.equal(await drawnWidth(), width);
+		assert.equal(await folded(), 1);
 		const { data } = await page.call('Page.printToPDF', { paperWidth: 8.27, paperHeight: 11.69 });
 		browser.keep('report.pdf', Buffer.from(data, 'base64'));
+		assert.ok(Buffer.from(data, 'base64').toString('latin1').match(/\/Type\s*\/Page\b/g).length < 12, 'the sample takes 12 pages or more');
 		assert.deepEqual(page.faults, []);
 	},
 
@@ -201,8 +227,8 @@ await run({
 
 	// Names that are markup, end the script or the style, or are very long: the page has only elements of its own.
 	async names(browser, url) {
-		const own = new Set(['A', 'BDI', 'BODY', 'BUTTON', 'CAPTION', 'CODE', 'DD', 'DIV', 'DL', 'DT', 'FOOTER', 'H1', 'H2', 'H3', 'HEAD', 'HEADER', 'HTML', 'LI', 'MAIN', 'META',
-			'NAV', 'NOSCRIPT', 'P', 'PRE', 'SCRIPT', 'SECTION', 'SMALL', 'SPAN', 'STRONG', 'STYLE', 'TABLE', 'TBODY', 'TD', 'TH', 'THEAD', 'TITLE', 'TR', 'UL',
+		const own = new Set(['A', 'BDI', 'BODY', 'BUTTON', 'CAPTION', 'CODE', 'DD', 'DETAILS', 'DIV', 'DL', 'DT', 'FOOTER', 'H1', 'H2', 'H3', 'HEAD', 'HEADER', 'HTML', 'LI', 'MAIN', 'META',
+			'NAV', 'NOSCRIPT', 'P', 'PRE', 'SCRIPT', 'SECTION', 'SMALL', 'SPAN', 'STRONG', 'STYLE', 'SUMMARY', 'TABLE', 'TBODY', 'TD', 'TH', 'THEAD', 'TITLE', 'TR', 'UL',
 			'line', 'path', 'rect', 'svg', 'text']);
 
 		for (const width of [1000, 360]) {

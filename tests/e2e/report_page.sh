@@ -51,6 +51,7 @@ END
 "$ETWTOOL" report "$work/late.etl" -o "$work/late.html" >/dev/null
 
 steps look "$work/sample.html" \
+	-- folds "$work/sample.html" \
 	-- rendered "$work/sample.html" \
 	-- rendered "$work/net.4.5.2.x64.html" \
 	-- lifetimes "$work/late.html" \

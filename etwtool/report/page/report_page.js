@@ -213,6 +213,9 @@ function glance() {
 // ---- the page ----
 
 const section = (id, title, ...children) => put('section', { id, 'aria-labelledby': `${id}-title` }, make('h2', { id: `${id}-title` }, title), ...children);
+// A section of which only the title is shown until it is opened: report_script.js opens it for links, and for paper.
+const folded = (id, title, open, ...children) => put('section', { id, 'aria-labelledby': `${id}-title` }, put('details', open ? { open: '' } : {},
+	put('summary', {}, make('h2', { id: `${id}-title` }, title)), put('div', { class: 'inside' }, ...children)));
 
 function how(lines) {
 	return lines === undefined ? [] : [make('p', { class: 'note' }, 'To record it (expected to work; no Windows has run it yet):'), make('pre', {}, lines.split('\n').map(shown).join('\n'))];
@@ -221,12 +224,13 @@ function how(lines) {
 const more = { processes, writes: () => [fileTable('written', 'Most written files', 'etw_file_written_bytes_total')],
 	reads: () => [fileTable('read', 'Most read files', 'etw_file_read_bytes_total')] };
 
-function full({ id, title, note }) {
-	return section(id, title, note === null ? null : make('p', { class: 'note' }, note), ...data.charts.filter(chart => chart.section === id).map(plot), ...more[id]?.() ?? []);
+// The first of them is open: who wrote what.
+function full({ id, title, note }, i) {
+	return folded(id, title, i === 0, note === null ? null : make('p', { class: 'note' }, note), ...data.charts.filter(chart => chart.section === id).map(plot), ...more[id]?.() ?? []);
 }
 
 function empty({ id, title, record_with: lines }) {
-	return section(id, title, make('p', {}, 'The recording has no such events: nothing of the kind happened, or it was not recorded.'), ...how(lines));
+	return folded(id, title, false, make('p', {}, 'The recording has no such events: nothing of the kind happened, or it was not recorded.'), ...how(lines));
 }
 
 function facts() {
@@ -250,7 +254,7 @@ document.querySelector('h1 bdi').textContent = shown(recording.file);
 document.querySelector('.facts').append(...facts());
 document.getElementById('main').append(section('losses', 'Losses and doubts', ...losses()), section('glance', 'At a glance', ...glance()),
 	put('nav', { 'aria-label': 'Contents' }, put('ul', { class: 'contents' }, ...contents)),
-	...all.filter(row => !row.empty).map(row => row === lacking ? section('lacks', lacking.title, ...lacks()) : full(row)), ...all.filter(row => row.empty).map(empty));
+	...all.filter(row => !row.empty).map((row, i) => row === lacking ? folded('lacks', lacking.title, false, ...lacks()) : full(row, i)), ...all.filter(row => row.empty).map(empty));
 document.querySelector('footer').append(put('p', {}, `Made by etwtool report ${data.made_by}. The numbers are those of `, make('code', {}, 'etw_exporter --once'),
 	' with every collector on; what each counter means is in ', make('code', {}, 'config/METRICS.md'), ' of its source. All times are UTC.'));
 

@@ -8,7 +8,7 @@ const STEP_S = stepUs / 1e6;
 const SHADES = 6; // of a heat map
 const ROWS = 8; // of a table that are shown at first
 const LEAST = 4; // steps that a zoom leaves
-const PAPER = [700, 176]; // pixels of a chart in print, as the style has it
+const PAPER = [448, 140]; // pixels of a chart in print, as the style has it
 
 let view = { from: 0, to: STEPS }; // the steps that are shown
 let picked = null; // { label, name }
@@ -272,9 +272,12 @@ class Plot {
 
 const bar = make('div', { class: 'zoomed', role: 'status' }), range = make('span'), whole = make('button', { type: 'button' }, 'Show the whole recording');
 
+// What is folded is drawn when it is opened.
 function drawAll() {
-	margin = Math.max(...plots.map(plot => plot.side())) + 12;
-	for (const plot of plots) plot.draw();
+	const shown = plots.filter(plot => plot.svg.clientWidth > 0);
+
+	margin = Math.max(...shown.map(plot => plot.side())) + 12;
+	for (const plot of shown) plot.draw();
 }
 
 function zoom(from, to) {
@@ -323,6 +326,32 @@ function prepareTable(element, chart) {
 	}
 }
 
+const folds = [...document.querySelectorAll('details')];
+
+// Opens the section that a link leads into.
+function openTarget() {
+	const target = document.getElementById(location.hash.slice(1)), fold = target?.closest('details') ?? target?.querySelector('details');
+
+	if (!fold) return;
+	fold.open = true;
+	target.scrollIntoView();
+}
+
+addEventListener('hashchange', openTarget);
+openTarget();
+if (folds.length > 0) {
+	const all = make('button', { type: 'button' }, 'Open all sections'), item = make('li');
+
+	all.addEventListener('click', () => {
+		const open = folds.some(fold => !fold.open);
+
+		for (const fold of folds) fold.open = open;
+		all.textContent = open ? 'Close all sections' : 'Open all sections';
+	});
+	item.append(all);
+	document.querySelector('.contents').append(item);
+}
+
 if (STEPS > 0) {
 	for (const element of document.querySelectorAll('.plot[data-chart]')) {
 		const chart = report.charts.find(({ id }) => id === element.dataset.chart);
@@ -342,11 +371,20 @@ if (plots.length > 0) {
 		'with keys: arrows, + and −, Escape. A name in a table stands out in all charts when it is chosen.'));
 	drawAll();
 	new ResizeObserver(drawAll).observe(document.getElementById('main'));
-	for (const [event, value] of [['beforeprint', true], ['afterprint', false]]) {
-		addEventListener(event, () => {
-			paper = value;
-			drawAll();
-		});
-	}
+	for (const fold of folds) fold.addEventListener('toggle', drawAll);
 }
+// Paper has all sections; afterwards those are folded again that were.
+let foldedBefore = [];
+
+addEventListener('beforeprint', () => {
+	foldedBefore = folds.filter(fold => !fold.open);
+	for (const fold of folds) fold.open = true;
+	paper = true;
+	if (plots.length > 0) drawAll();
+});
+addEventListener('afterprint', () => {
+	for (const fold of foldedBefore) fold.open = false;
+	paper = false;
+	if (plots.length > 0) drawAll();
+});
 })();
