@@ -92,7 +92,7 @@ END
 [ "$(wc -c <"$work/sample.md")" -lt 10000 ] || fail "markdown of $(wc -c <"$work/sample.md") bytes"
 for part in '# etwtool report: `sample.etl`' '- Recorded: 136,480 events in 60.0 s, from 2024-05-14 07:00:00.002 to 07:01:00.000 UTC' \
 	'- Machine: `SHOP01`, Windows 10.0 build 17763, 8 processors of 2394 MHz, 16.0 GiB of memory' '- No event was lost' \
-	'- **!** `w3wp.exe` (process 3920) ended with 0xC0000005 (access violation) at 07:00:41.303.' '| Waited for disks | `sqlservr` | ' \
+	'- **!** `w3wp.exe` (process 3920) ended with 0xC0000005 (access violation) at 07:00:41.303.' '| Time in disk requests | `sqlservr` | ' \
 	'| `D:\MSSQL\Data\Shop.mdf` | `sqlservr` | '; do
 	grep -qF -- "$part" "$work/sample.md" || fail "the markdown of the sample lacks $part"
 done
