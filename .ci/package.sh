@@ -12,7 +12,7 @@
 # With --linux BUILD or --windows BUILD it packs that build, and only for that system. Without, it configures and builds both, after
 # .ci/deps-debian.sh, .ci/deps-mingw.sh and .ci/deps-packages.sh have installed what is missing.
 #
-# RELEASE_URL is the place that the .msi will be downloaded from, for the manifests.
+# PROJECT_URL is the page of the project, RELEASE_URL the place that the .msi will be downloaded from, MAINTAINER whom the packages name.
 #
 # The same commit makes the same bytes: all times are that of the commit, or SOURCE_DATE_EPOCH; order and rights of files are fixed.
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
@@ -40,7 +40,9 @@ version=${PACKAGE_VERSION:-$(sed -n 's/^project(etw_exporter VERSION \([0-9.]*\)
 : "${SOURCE_DATE_EPOCH:=$(git -C "$root" log -1 --format=%ct 2>/dev/null)}"
 [ -n "$SOURCE_DATE_EPOCH" ] || die "no repository here: set SOURCE_DATE_EPOCH to the time of the sources, in seconds since 1970"
 export SOURCE_DATE_EPOCH
-release_url=${RELEASE_URL:-https://example.org/etw_exporter/v$version}
+project_url=${PROJECT_URL:-https://example.org/etw_exporter}
+release_url=${RELEASE_URL:-$project_url/releases/v$version}
+maintainer=${MAINTAINER:-etw_exporter authors <etw_exporter@example.org>}
 
 # From nothing and without a compiler cache: a cache may return what was made in another folder.
 build() { # preset
@@ -166,7 +168,7 @@ make_deb() { # package, component, what the linker made
 	fill "$root/packaging/debian/copyright.in" "licence=$(sed '1,4d; s/^$/./; s/^/ /' "$root/LICENSE")" >"$stage/$doc/copyright"
 	add_licences "$stage/$doc/licences" "$linux" "$3"
 	printf '%s (%s) stable; urgency=medium\n\n  * Made of the sources of this version.\n\n -- %s  %s\n' "$1" "$version" \
-		"etw_exporter authors <etw_exporter@example.org>" "$(date -R -d "@$SOURCE_DATE_EPOCH")" |
+		"$maintainer" "$(date -R -d "@$SOURCE_DATE_EPOCH")" |
 		gzip -9n >"$stage/$doc/changelog.gz"
 	normalize "$stage"
 
@@ -178,7 +180,7 @@ make_deb() { # package, component, what the linker made
 		depends=$(library_dependencies "$(find "$stage" -name libetw.pc)")
 	fi
 	awk -v RS= -v "name=$1" '$2 == name' "$root/packaging/debian/control.in" >"$work/control.in"
-	fill "$work/control.in" "version=$version" "architecture=$architecture" "size=$size" "depends=$depends" >"$stage/DEBIAN/control"
+	fill "$work/control.in" "version=$version" "architecture=$architecture" "maintainer=$maintainer" "size=$size" "depends=$depends" >"$stage/DEBIAN/control"
 	if [ -d "$stage/etc" ]; then
 		(cd "$stage" && find etc -type f | sort | sed 's|^|/|') >"$stage/DEBIAN/conffiles"
 	fi
@@ -225,7 +227,7 @@ make_manifests() {
 	local values
 
 	sum=$(sha256sum "$out/$msi" | cut -d ' ' -f 1)
-	values=("version=$version" "msi=$msi" "url=$release_url" "sha256=$sum" "sha256_upper=${sum^^}"
+	values=("version=$version" "msi=$msi" "project_url=$project_url" "url=$release_url" "sha256=$sum" "sha256_upper=${sum^^}"
 		"product_code=$(msiinfo export "$out/$msi" Property | tr -d '\r' | sed -n 's/^ProductCode\t//p')"
 		"upgrade_code=$(msiinfo export "$out/$msi" Property | tr -d '\r' | sed -n 's/^UpgradeCode\t//p')")
 	mkdir -p "$out/winget" "$out/chocolatey/tools"

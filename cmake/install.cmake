@@ -38,13 +38,14 @@ install(DIRECTORY dashboards/grafana dashboards/external dashboards/provisioning
   DESTINATION ${etwx_dashboard_dir} PATTERN *_test.yml EXCLUDE)
 install(FILES dashboards/mixin.libsonnet DESTINATION ${etwx_dashboard_dir})
 install(FILES CHANGELOG.md LICENSE README.md SECURITY.md DESTINATION ${etwx_doc_dir})
-set(without_library_page)
-if(NOT WIN32) # the packages for Windows have all pages, and no library
-  install(DIRECTORY docs DESTINATION ${etwx_doc_dir} COMPONENT library FILES_MATCHING REGEX "/library[.]md$"
-    PATTERN architecture EXCLUDE)
-  set(without_library_page REGEX "/library[.]md$" EXCLUDE)
+# Pages for those who change the program stay in the sources; those about the format go with the library.
+set(library_pages "/(library[.]md|etl-format[.]md|kernel-event.*[.]csv)$")
+set(source_pages "/(ARCHITECTURE|CONTRIBUTING|STYLE|recipes|build)[.]md$")
+if(NOT WIN32) # the packages for Windows have no library
+  install(DIRECTORY docs DESTINATION ${etwx_doc_dir} COMPONENT library FILES_MATCHING REGEX ${library_pages} PATTERN architecture EXCLUDE)
 endif()
-install(DIRECTORY docs DESTINATION ${etwx_doc_dir} FILES_MATCHING PATTERN *.md PATTERN *.csv PATTERN *.webp ${without_library_page})
+install(DIRECTORY docs DESTINATION ${etwx_doc_dir} FILES_MATCHING PATTERN *.md PATTERN *.webp
+  PATTERN architecture EXCLUDE REGEX ${library_pages} EXCLUDE REGEX ${source_pages} EXCLUDE)
 install(FILES config/README.md config/METRICS.md DESTINATION ${etwx_doc_dir}/config)
 file(GLOB pictures CONFIGURE_DEPENDS dashboards/*.png)
 install(FILES dashboards/README.md ${pictures} DESTINATION ${etwx_doc_dir}/dashboards)

@@ -29,8 +29,12 @@ ABOUT = {
         'EXIT STATUS': STATUS,
         'FILES': [('/etc/etw_exporter/etw_exporter.yaml', 'Every key of the configuration with its default; read when '
                    '--config.file names it.'),
-                  ('/etc/default/etw_exporter', 'The flags of the service, as ARGS.'),
+                  ('/usr/share/etw_exporter', 'The shipped collectors, dashboards and rules for Prometheus.'),
                   ('/usr/share/doc/etw_exporter', 'The documentation.')],
+        'SIGNALS': [('SIGHUP', 'Reads the configuration again; a mistake changes nothing and is logged. In a terminal that is closed, it '
+                     'ends the program.'),
+                    ('SIGINT, SIGTERM', 'End the program: requests that are being answered get their answer, and sessions are stopped.')],
+        'ENVIRONMENT': [('TMPDIR', 'The folder for what --replay.file=- reads from a pipe, and for what is unpacked; otherwise /tmp.')],
         'EXAMPLES': [('etw_exporter --replay.file=server.etl --once', 'Prints the metrics of a recording.'),
                      ('etw_exporter --config.file=my.yaml --print-config', 'Prints the configuration that applies.')],
         'SEE ALSO': ['etwtool(1)'],
@@ -52,6 +56,10 @@ ABOUT = {
                      ("etwtool diff before.etl after.etl --fail-if 'etw_file_written_bytes_total > +20 %'",
                       'Compares two recordings; exit status 1 if the condition holds.'),
                      ('etwtool check my.yaml --with server.etl', 'Tries the rules of a configuration on a recording.')],
+        'ENVIRONMENT': [('NO_COLOR', 'If it is set and not empty, dump and top use no colours.'),
+                        ('TERM', 'With dumb, top prints tables, one below the other.'),
+                        ('TMPDIR', 'The folder for temporary files, such as what is unpacked; otherwise /tmp.')],
+        'SIGNALS': [('SIGINT, SIGTERM', 'End top and record, which then complete their output. Other commands leave no half file.')],
         'SEE ALSO': ['etw_exporter(1)'],
     },
     'etw_selftest': {  # only the packages for Windows have it, and these have no man pages
@@ -143,7 +151,7 @@ def man_page(page, date):
                 for block in re.split(r'\n\n+', command['more'].strip('\n')):
                     indented = '\n ' in '\n' + block
                     out.append('.PP\n' + (f'.nf\n{roff(block)}\n.fi\n' if indented else paragraph(block) + '\n'))
-    for title in ('EXIT STATUS', 'FILES', 'EXAMPLES', 'SEE ALSO'):
+    for title in ('EXIT STATUS', 'SIGNALS', 'ENVIRONMENT', 'FILES', 'EXAMPLES', 'SEE ALSO'):
         if title == 'SEE ALSO':
             out.append('.SH SEE ALSO\n' + ',\n'.join(re.sub(r'(.*)\((\d)\)', r'.BR \1 (\2)', see) for see in about[title]) + '\n')
         elif title in about:

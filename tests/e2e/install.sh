@@ -52,7 +52,10 @@ same dashboards/external '*.json' "$data/external"
 same dashboards/agents '*' "$data/agents"
 same dashboards/prometheus '*.yml' "$data/prometheus"
 same dashboards/provisioning '*.yaml' "$data/provisioning"
-same docs '*.*' "$documents/docs"
+# Pages for those who change the program, and those of the library for Windows, stay in the sources.
+expected=$(cd "$SOURCE_DIR/docs" && find . -maxdepth 1 -name '*.*' -type f | grep -vE '/(ARCHITECTURE|CONTRIBUTING|STYLE|recipes|build)\.md$' | sort)
+[ "${suffix:-}" != .exe ] || expected=$(grep -vE '/(library\.md|etl-format\.md|kernel-event.*\.csv)$' <<<"$expected")
+diff <(echo "$expected") <(cd "$documents/docs" && find . -name '*.*' -type f | sort) || fail "$documents/docs has other pages"
 for file in "$config/schema.json" "$collectors/../schema.json" "$data/mixin.libsonnet" "$documents"/{CHANGELOG.md,LICENSE,README.md,SECURITY.md} \
 	"$documents"/config/{README,METRICS}.md "$documents/dashboards/README.md"; do
 	[ -s "$file" ] || fail "$file is not installed"
