@@ -8,6 +8,7 @@
 #   etw_exporter-VERSION-windows-amd64-debug.zip     debugging information of the programs in these two
 #   winget/, chocolatey/                             manifests
 #   etw_exporter-VERSION.spdx.json, SHA256SUMS       what is in all of these; their check sums
+#   etw_exporter-VERSION.openvex.json                known faults of libraries that the build leaves out
 #
 # With --linux BUILD or --windows BUILD it packs that build, and only for that system. Without, it configures and builds both, after
 # .ci/deps-debian.sh, .ci/deps-mingw.sh and .ci/deps-packages.sh have installed what is missing.
@@ -263,6 +264,13 @@ make_sbom() {
 	python3 "$here/sbom.py" write "$cache" "$out/${made[-1]}" "$version" "$revision" "${packages[@]}"
 }
 
+# Faults of libraries that scanners report, and that our build leaves out.
+make_vex() {
+	made+=("etw_exporter-$version.openvex.json")
+	fill "$root/packaging/vex.json.in" "version=$version" "project_url=$project_url" "maintainer=$maintainer" \
+		"timestamp=$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)" >"$out/${made[-1]}"
+}
+
 if [ -n "$linux" ]; then
 	for row in "${debian[@]}"; do
 		read -r name component made_by <<<"$row"
@@ -274,5 +282,6 @@ if [ -n "$windows" ]; then
 	make_manifests
 fi
 make_sbom
+make_vex
 (cd "$out" && sha256sum "${made[@]}" >SHA256SUMS)
 say "in $out: ${made[*]} SHA256SUMS"

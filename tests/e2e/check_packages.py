@@ -54,6 +54,16 @@ def contents(path):
     return None
 
 
+def check_vex(out):
+    documents = list(out.glob("*.openvex.json"))
+    expect(f"{len(documents)} VEX documents", len(documents) == 1)
+    document = json.loads(documents[0].read_text(encoding="utf-8"))
+    expect("VEX: a value is not filled in", "@" not in re.sub(r'"@\w+"|@example\.org|pkg:[^"]*', "", documents[0].read_text(encoding="utf-8")))
+    for statement in document["statements"]:
+        expect("VEX: status", statement["status"] == "not_affected" and statement["justification"] == "vulnerable_code_not_present")
+        expect("VEX: name", re.fullmatch(r"CVE-\d{4}-\d+", statement["vulnerability"]["name"]))
+
+
 def check_sbom(out):
     documents = list(out.glob("*.spdx.json"))
     expect(f"{len(documents)} SBOMs", len(documents) == 1)
@@ -128,6 +138,7 @@ def check_manifests(out):
 def main(out):
     check_sums(out)
     check_sbom(out)
+    check_vex(out)
     check_manifests(out)
     print("\n".join(faults) or "ok")
     return 1 if faults else 0

@@ -81,7 +81,7 @@ finds 'does more than draft a release' "/^    needs: packages/,/^    runs-on/s/i
 finds 'does more than draft a release' 's/      contents: write/      contents: write\n      packages: write/'
 finds 'does more than draft a release' 's/gh release create/gh release delete/'
 finds 'does more than draft a release' 's/ --draft / /'
-finds 'does more than draft a release' 's/spdx.json} /spdx.json} ; bash /'
+finds 'does more than draft a release' 's/openvex.json} /openvex.json} ; bash /'
 finds 'does more than draft a release' 's/actions\/download-artifact@/actions\/checkout@/'
 finds "release-note.sh .* is nothing that tests/run.sh runs" 's/release-notes\.sh/release-note.sh/'
 
@@ -125,7 +125,7 @@ mkdir -p "$work/run/build/packages/winget" "$work/bin"
 printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >"$work/bin/gh"
 chmod +x "$work/bin/gh"
 cd "$work/run"
-touch build/release-notes.md build/packages/{etw-exporter_1.2.3_amd64.deb,SHA256SUMS,etw_exporter-1.2.3.spdx.json,winget/x.yaml} \
+touch build/release-notes.md build/packages/{etw-exporter_1.2.3_amd64.deb,SHA256SUMS,etw_exporter-1.2.3.{spdx,openvex}.json,winget/x.yaml} \
 	build/packages/etw_exporter-1.2.3-windows-amd64{.msi,.zip,-debug.zip}
 python3 -c 'import sys, yaml
 print(yaml.safe_load(open(sys.argv[1]))["jobs"]["draft"]["steps"][-1]["run"])' "$SOURCE_DIR/.github/workflows/release.yml" >draft.sh
