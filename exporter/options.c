@@ -12,6 +12,7 @@
 #include "exporter/options.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,34 @@ static bool read_switch(void *target, const char *argument, struct etw_error *er
 	return added;
 }
 
+/* A list as windows_exporter takes it: names, and [defaults] for those that are on by default. */
+static bool read_enabled(void *target, const char *value, struct etw_error *err)
+{
+	static const char defaults[] = "[defaults]";
+	struct options *options = target;
+
+	options->setup.disable_defaults = true;
+	for (const char *name = value; name;) {
+		const char *end = strchr(name, ',');
+		size_t size = end ? (size_t)(end - name) : strlen(name);
+		char argument[128];
+
+		if (size == 0 || size > 64) {
+			return false;
+		}
+		if (size == strlen(defaults) && memcmp(name, defaults, size) == 0) {
+			options->setup.disable_defaults = false;
+		} else {
+			snprintf(argument, sizeof argument, "--collector.%.*s", (int)size, name);
+			if (!read_switch(options, argument, err)) {
+				return false;
+			}
+		}
+		name = end ? end + 1 : NULL;
+	}
+	return true;
+}
+
 /* ---- the flags ---- */
 
 #define AT(member) .offset = offsetof(struct options, member)
@@ -196,6 +225,9 @@ static const struct command_option flags[] = {
 	{ "--collector.disable-defaults", NULL,
 	  "Switch off every collector that is not switched on by name.",
 	  OPTION_SET, AT(setup.disable_defaults) },
+	{ "--collectors.enabled", "LIST",
+	  "Only these collectors, separated by commas, as in windows_exporter; [defaults] stands for those that are on by default.",
+	  OPTION_READ, .takes = "names of collectors, separated by commas", .read = read_enabled },
 	{ "--check-config", NULL, "Check the configuration and the collectors, and exit.",
 	  OPTION_SET, AT(check_config) },
 	{ "--print-config", NULL,

@@ -71,6 +71,30 @@ static void repeated_flags_keep_their_order(void **state)
 	options_done(&options);
 }
 
+static void a_list_of_collectors_is_read_as_windows_exporter_does(void **state)
+{
+	static const char *const alone[] = { "--collectors.enabled=cpu,file", NULL };
+	static const char *const added[] = { "--collectors.enabled", "[defaults],cpu", NULL };
+	static const char *const wrong[] = { "--collectors.enabled=cpu,,file", NULL };
+	struct options options;
+
+	(void)state;
+	assert_true(parse(&options, alone, NULL));
+	assert_true(options.setup.disable_defaults);
+	assert_int_equal(options.setup.switch_count, 2);
+	assert_string_equal(options.setup.switches[1].collector, "file");
+	assert_true(options.setup.switches[1].on);
+	options_done(&options);
+
+	assert_true(parse(&options, added, NULL));
+	assert_false(options.setup.disable_defaults);
+	assert_int_equal(options.setup.switch_count, 1);
+	options_done(&options);
+
+	assert_false(parse(&options, wrong, NULL));
+	options_done(&options);
+}
+
 static void every_flag_without_a_value_sets_its_switch(void **state)
 {
 	static const char *const arguments[] = { "--once",
@@ -232,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_follow_an_equals_sign_or_are_the_next_argument),
 		cmocka_unit_test(repeated_flags_keep_their_order),
+		cmocka_unit_test(a_list_of_collectors_is_read_as_windows_exporter_does),
 		cmocka_unit_test(every_flag_without_a_value_sets_its_switch),
 		cmocka_unit_test(without_arguments_everything_is_left_to_the_configuration),
 		cmocka_unit_test(web_flags_have_defaults),
