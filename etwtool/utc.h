@@ -12,7 +12,7 @@ enum { UTC_TEXT_SIZE = 96 };
 
 /*
  * Formats 100 ns since 1601 as "2020-07-29T00:07:00.6236167Z". Returns false for 0 and below, which
- * includes ETW_RECORD_NO_TIME, and for times after the year 10000.
+ * includes ETW_RECORD_NO_TIME, and for times after the year 9999.
  */
 bool utc_format(int64_t time_100ns, char text[UTC_TEXT_SIZE]);
 
