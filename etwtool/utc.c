@@ -165,6 +165,12 @@ bool utc_parse_ms(const char *text, uint64_t *ms)
 	return true;
 }
 
+bool utc_read_ms(void *ms, const char *text, struct etw_error *err)
+{
+	(void)err;
+	return utc_parse_ms(text, ms) && *(uint64_t *)ms > 0;
+}
+
 const char *utc_lacks(const char *text)
 {
 	/* A 0 stands for any digit; a fraction of a second may follow. */

@@ -33,6 +33,10 @@ bool utc_parse_duration(const char *text, int64_t *time_100ns);
  */
 bool utc_parse_ms(const char *text, uint64_t *ms);
 
+/* An option_read: reads such a duration above 0 into a uint64_t. */
+bool utc_read_ms(void *ms, const char *text, struct etw_error *err);
+#define UTC_MS_TAKES "a time such as 30s or 5m"
+
 /*
  * Returns what a text that is almost a time lacks: "lacks the Z"; NULL if it is not almost a time.
  */
