@@ -13,10 +13,7 @@
 #include "etwtool/dump/dump.h"
 #include "etwtool/tool.h"
 
-enum {
-	OUTPUT_SIZE = 1 << 16,
-	CLASSES_MOST = 1 << 20, /* events of further classes have no limit */
-};
+enum { CLASSES_MOST = 1 << 20 }; /* events of further classes have no limit */
 
 bool dump_limit_allows(struct dump_limit *limit, const struct etw_record *record)
 {
@@ -47,7 +44,7 @@ bool dump_flush(struct etw_text *out)
 {
 	bool written = true;
 
-	if (out->size >= OUTPUT_SIZE || out->failed) {
+	if (out->size >= DUMP_OUTPUT_SIZE || out->failed) {
 		written = tool_write("dump", out);
 		text_clear(out);
 	}

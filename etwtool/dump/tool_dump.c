@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool dump: writes the events of a recording in one of three formats.
+ * etwtool dump: writes the events of a recording in one of three formats, or live events
+ * (dump_live.c).
  *
  * jsonl (dump_jsonl.c) is for programs and shows records in file order. csv (dump_csv.c) and text
  * are for people: they show records in time order, each with its process, which takes a run of the
@@ -11,7 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <etw/recording.h>
 
@@ -191,8 +191,23 @@ static int dump_text(struct dump_request *request)
 static const char *const formats[] = { "jsonl", "csv", "text", NULL };
 static const char *const colours[] = { "auto", "always", "never", NULL };
 
+static bool read_provider(void *target, const char *text, struct etw_error *err)
+{
+	struct dump_request *request = target;
+
+	if (request->provider_count == DUMP_PROVIDERS_MOST) {
+		return error_set(err, ETW_ERROR_CONFIG, "--provider: at most %d providers",
+				 DUMP_PROVIDERS_MOST);
+	}
+	request->filter.provider.name = text;
+	request->providers[request->provider_count++] = text;
+	return true;
+}
+
 static const struct command_option option_rows[] = {
-	EVENT_FILTER_OPTIONS(struct dump_request, filter),
+	{ "--provider", "NAME", EVENT_FILTER_PROVIDER "; live: see below", OPTION_READ,
+	  .read = read_provider },
+	EVENT_FILTER_FURTHER_OPTIONS(struct dump_request, filter),
 	{ "--per-kind", "N", "only the first N events of each event class", OPTION_COUNT,
 	  AT(per_class) },
 	{ "--format", "FORMAT", "jsonl (default), csv or text", OPTION_WORD, AT(format),
@@ -201,6 +216,13 @@ static const struct command_option option_rows[] = {
 	  OPTION_SET, AT(stacks) },
 	{ "--color", "WHEN", "colours of text: auto (default), always or never", OPTION_WORD,
 	  AT(colour), .words = colours },
+	{ "--config.file", "FILE", "live: the sessions of a configuration", OPTION_TEXT,
+	  AT(config) },
+	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
+	{ "--session", "NAME", "live: name of the session of --provider", OPTION_TEXT,
+	  AT(session) },
+	{ "--duration", "TIME", "live: end after this time: 30s, 5m, 2h", OPTION_READ,
+	  AT(duration_ms), .takes = UTC_MS_TAKES, .read = utc_read_ms },
 	{ NULL },
 };
 
@@ -219,7 +241,14 @@ static const char more[] = EVENT_FILTER_HELP
 	"Text and csv show the stacks that events carry; with --stacks all formats do, and also those that\n"
 	"the kernel writes as events of their own (StackWalk), with the event that they belong to.\n"
 	"\n"
-	"A name that is nowhere in the recording, and a time range outside it, end it with status 1.\n";
+	"A name that is nowhere in the recording, and a time range outside it, end it with status 1.\n"
+	"\n"
+	"Without FILE, on Windows, events are followed live and printed as jsonl until Ctrl-C:\n"
+	"  --provider NAME[:LEVEL[:IDS[:KEYWORDS]]]  these events of a provider; repeatable, up to 64:\n"
+	"      --provider Microsoft-Windows-DNS-Client  --provider '{GUID}:4:1,2:0x10'\n"
+	"  --config.file FILE  what the sessions of a configuration deliver, with its collectors, in\n"
+	"      sessions of their own (NAME-dump); --provider then selects events by name\n"
+	"At the end the losses are printed to standard error; the status is 1 if events were lost.\n";
 
 /* NO_COLOR: "NO_COLOR: disabling ANSI color output by default", no-color.org. */
 static bool wants_colour(void)
@@ -249,6 +278,28 @@ static bool find_start(struct dump_request *request)
 	return true;
 }
 
+/* Complains and returns false if there is an option of live sessions beside a recording. */
+static bool check_usage(const struct dump_request *request)
+{
+	const char *option = request->config                       ? "--config.file" :
+			     request->session                      ? "--session" :
+			     request->duration_ms > 0              ? "--duration" :
+			     request->arguments.switches.count > 0 ? "--collector" :
+								     NULL;
+
+	if (option) {
+		tool_complain(TOOL_BAD_USAGE, "dump",
+			      "%s is for live sessions, and %s is a recording", option,
+			      request->arguments.words[0]);
+		return false;
+	}
+	if (request->provider_count > 1) {
+		tool_complain(TOOL_BAD_USAGE, "dump", DUMP_ONE_PROVIDER);
+		return false;
+	}
+	return true;
+}
+
 static int run(struct tool_arguments *arguments)
 {
 	static int (*const dumps[])(struct dump_request * request) = {
@@ -256,6 +307,12 @@ static int run(struct tool_arguments *arguments)
 	};
 	struct dump_request *request = (struct dump_request *)arguments;
 
+	if (arguments->word_count == 0) {
+		return tool_use_builtin(arguments) ? dump_live(request) : TOOL_FAILED;
+	}
+	if (!check_usage(request)) {
+		return TOOL_BAD_USAGE;
+	}
 	if (request->colour == COLOUR_AUTO && wants_colour()) {
 		request->colour = COLOUR_ALWAYS;
 	}
@@ -275,11 +332,11 @@ static void done(struct tool_arguments *arguments)
 
 const struct tool_command tool_dump = {
 	.name = "dump",
-	.synopsis = "FILE",
-	.about = "Print the events of a recording as JSON, CSV or text",
+	.synopsis = "[FILE]",
+	.about = "Print the events of a recording, or live events (Windows)",
 	.more = more,
 	.options = option_rows,
-	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
+	.shared = TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN | TOOL_COLLECTORS,
 	.words_most = 1,
 	.output = OUTPUT_STREAMS,
 	.size = sizeof(struct dump_request),

@@ -25,7 +25,7 @@ awk '/^## Use it/ { here = 1 } here && /^```/ { if (inside) exit; inside = 1; ne
 while read -r command; do
 	[[ $command == build/release/etw* ]] || fail "'$command' is not a command of this project"
 	case $command in
-	*'etwtool sessions'* | *--installed* | *--export-manifests* | *'etwtool record'*) continue ;; # Windows only
+	*'etwtool sessions'* | *--installed* | *--export-manifests* | *'etwtool record'* | *'etwtool dump --provider'*) continue ;; # Windows only
 	*etw_exporter*--once*) ;;
 	*etw_exporter*) command+=' --check-config' ;;
 	esac
