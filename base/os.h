@@ -125,6 +125,8 @@ void os_use_fault_flag(volatile bool *fatal);
 bool os_set_faults_fatal(bool fatal);
 bool os_faults_fatal(void);
 
+uint32_t os_process_id(void); /* of this process */
+
 /* Returns how many processors this program may use at once; at least 1. */
 unsigned os_processors(void);
 

@@ -171,6 +171,11 @@ const char *os_stop_wait(uint64_t timeout_ns, void (*on_reload)(void *context), 
 	return NULL;
 }
 
+uint32_t os_process_id(void)
+{
+	return (uint32_t)getpid();
+}
+
 unsigned os_processors(void)
 {
 	cpu_set_t set;

@@ -135,6 +135,11 @@ const char *os_stop_wait(uint64_t timeout_ns, void (*on_reload)(void *context), 
 	return NULL;
 }
 
+uint32_t os_process_id(void)
+{
+	return GetCurrentProcessId();
+}
+
 unsigned os_processors(void)
 {
 	DWORD_PTR own, all;

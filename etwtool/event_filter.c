@@ -225,16 +225,13 @@ void event_filter_class(struct event_filter *filter, const struct etw_event_clas
 
 /* ---- records ---- */
 
-static bool keeps_process(struct event_filter *filter, const struct recording *recording)
+static bool keeps_process(struct event_filter *filter, const char *name, uint32_t id)
 {
 	struct requested_name *requested = &filter->process;
-	const char *name;
 	uint64_t number;
-	uint32_t id;
 	uint64_t *verdict;
 	bool added;
 
-	name = recording_process(recording, &id);
 	if (parse_u64(requested->name, strlen(requested->name), &number)) {
 		return note(requested, id == number);
 	}
@@ -293,13 +290,13 @@ bool event_filter_is_empty(const struct event_filter *filter)
 	return wall_time(filter, to) <= wall_time(filter, from);
 }
 
-bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
-			const struct etw_record *record, const struct etw_event_class *class)
+bool event_filter_keeps_of(struct event_filter *filter, const char *process, uint32_t process_id,
+			   const struct etw_record *record, const struct etw_event_class *class)
 {
 	const uint64_t *verdict = map_find(&filter->classes, (uintptr_t) class);
 
 	/* The process is compared first, because suggestions need the processes of all records. */
-	if (filter->process.name && !keeps_process(filter, recording)) {
+	if (filter->process.name && !keeps_process(filter, process, process_id)) {
 		return false;
 	}
 	if (verdict && *verdict == 0) {
@@ -312,25 +309,45 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
 	return true;
 }
 
+bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
+			const struct etw_record *record, const struct etw_event_class *class)
+{
+	const char *process = NULL;
+	uint32_t id = ETW_RECORD_NO_ID;
+
+	if (filter->process.name) {
+		process = recording_process(recording, &id);
+	}
+	return event_filter_keeps_of(filter, process, id, record, class);
+}
+
 /* ---- after a run ---- */
 
-int complain_of_missing(const struct requested_name *requested, const char *command,
-			const char *what)
+static int complain(const struct requested_name *requested, const char *command, const char *has_no,
+		    const char *what)
 {
 	const char *nearest = requested->nearest.best;
 
-	return tool_complain(TOOL_FAILED, command, "the recording has no %s '%s'%s%s%s", what,
+	return tool_complain(TOOL_FAILED, command, "%s %s '%s'%s%s%s", has_no, what,
 			     requested->name, nearest ? "; did you mean '" : "",
 			     nearest ? nearest : "", nearest ? "'?" : "");
 }
 
+int complain_of_missing(const struct requested_name *requested, const char *command,
+			const char *what)
+{
+	return complain(requested, command, "the recording has no", what);
+}
+
 /* Returns true if no name was requested or it occurred. Otherwise complains and returns false. */
-static bool was_met(const struct requested_name *requested, const char *command, const char *what)
+static bool was_met(const struct event_filter *filter, const struct requested_name *requested,
+		    const char *command, const char *what)
 {
 	if (!requested->name || requested->met) {
 		return true;
 	}
-	complain_of_missing(requested, command, what);
+	complain(requested, command, filter->live ? "the sessions had no" : "the recording has no",
+		 what);
 	return false;
 }
 
@@ -369,13 +386,13 @@ static bool range_was_met(const struct event_filter *filter, const struct record
 bool event_filter_found(const struct event_filter *filter, const struct record_times *times,
 			const char *command)
 {
-	bool found = was_met(&filter->provider, command, "provider") &&
-		     was_met(&filter->event, command, "event");
+	bool found = was_met(filter, &filter->provider, command, "provider") &&
+		     was_met(filter, &filter->event, command, "event");
 
 	for (size_t i = 0; found && filter->probe && probe_field(filter->probe, i); i++) {
-		found = was_met(&filter->fields[i], command, "field");
+		found = was_met(filter, &filter->fields[i], command, "field");
 	}
-	return found && (filter->probe || was_met(&filter->process, command, "process")) &&
+	return found && (filter->probe || was_met(filter, &filter->process, command, "process")) &&
 	       range_was_met(filter, times, command);
 }
 

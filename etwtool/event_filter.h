@@ -39,6 +39,7 @@ struct event_filter {
 	struct filter_time to;         /* first moment after the range */
 	struct probe *probe;           /* owned; NULL: no conditions */
 	int64_t start; /* start of the recording, needed for from and to; 100 ns since 1601 UTC */
+	bool live;     /* selects events of live sessions, which complaints then name */
 
 	struct map classes;   /* struct etw_event_class * -> 1: requested, 0: not requested */
 	struct map processes; /* label ids of processes that were tried as suggestions */
@@ -66,6 +67,11 @@ void event_filter_class(struct event_filter *filter, const struct etw_event_clas
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
 			const struct etw_record *record, const struct etw_event_class *class);
 
+/* Does the same for a record of another source. process and process_id: as recording_process()
+ * returns them; they are used only if filter->process.name is set. */
+bool event_filter_keeps_of(struct event_filter *filter, const char *process, uint32_t process_id,
+			   const struct etw_record *record, const struct etw_event_class *class);
+
 /*
  * Call it after a run that met records of these times. Complains and returns false if a name on the
  * command line did not occur in the recording, or if the recording is outside the time range.
@@ -81,30 +87,34 @@ void event_filter_done(struct event_filter *filter);
  * The options of a filter. `filter` is its member in `type`, the struct that the command's options
  * fill.
  */
-#define EVENT_FILTER_OPTIONS(type, filter)                                                        \
-	{ "--provider", "NAME", "name or GUID; * matches any text, ? one character", OPTION_TEXT, \
-	  .offset = offsetof(type, filter.provider.name) },                                       \
-		{ "--event", "NAME", "name, id, or Provider/Name as in a rule; with * and ?",     \
-		  OPTION_TEXT, .offset = offsetof(type, filter.event.name) },                     \
-		{ "--process", "NAME", "name or id; with * and ?", OPTION_TEXT,                   \
-		  .offset = offsetof(type, filter.process.name) },                                \
-		{ "--where",                                                                      \
-		  "CONDITION",                                                                    \
-		  "\"FIELD OPERATOR LITERAL\"; repeatable, all must hold",                        \
-		  OPTION_READ,                                                                    \
-		  .offset = offsetof(type, filter),                                               \
-		  .read = event_filter_where },                                                   \
-		{ "--from",                                                                       \
-		  "TIME",                                                                         \
-		  "start of the time range: 2020-07-29T00:07:00Z, or seconds (also 500ms, 1m)",   \
-		  OPTION_READ,                                                                    \
-		  .offset = offsetof(type, filter.from),                                          \
-		  .takes = EVENT_FILTER_TIME,                                                     \
-		  .read = filter_time_read },                                                     \
-	{                                                                                         \
-		"--to", "TIME", "end of the time range, which is excluded", OPTION_READ,          \
-			.offset = offsetof(type, filter.to), .takes = EVENT_FILTER_TIME,          \
-			.read = filter_time_read                                                  \
+#define EVENT_FILTER_OPTIONS(type, filter)                          \
+	{ "--provider", "NAME", EVENT_FILTER_PROVIDER, OPTION_TEXT, \
+	  .offset = offsetof(type, filter.provider.name) },         \
+		EVENT_FILTER_FURTHER_OPTIONS(type, filter)
+#define EVENT_FILTER_PROVIDER "name or GUID; * matches any text, ? one character"
+/* Those without --provider. */
+#define EVENT_FILTER_FURTHER_OPTIONS(type, filter)                                                 \
+	{ "--event", "NAME", "name, id, or Provider/Name as in a rule; with * and ?", OPTION_TEXT, \
+	  .offset = offsetof(type, filter.event.name) },                                           \
+		{ "--process", "NAME", "name or id; with * and ?", OPTION_TEXT,                    \
+		  .offset = offsetof(type, filter.process.name) },                                 \
+		{ "--where",                                                                       \
+		  "CONDITION",                                                                     \
+		  "\"FIELD OPERATOR LITERAL\"; repeatable, all must hold",                         \
+		  OPTION_READ,                                                                     \
+		  .offset = offsetof(type, filter),                                                \
+		  .read = event_filter_where },                                                    \
+		{ "--from",                                                                        \
+		  "TIME",                                                                          \
+		  "start of the time range: 2020-07-29T00:07:00Z, or seconds (also 500ms, 1m)",    \
+		  OPTION_READ,                                                                     \
+		  .offset = offsetof(type, filter.from),                                           \
+		  .takes = EVENT_FILTER_TIME,                                                      \
+		  .read = filter_time_read },                                                      \
+	{                                                                                          \
+		"--to", "TIME", "end of the time range, which is excluded", OPTION_READ,           \
+			.offset = offsetof(type, filter.to), .takes = EVENT_FILTER_TIME,           \
+			.read = filter_time_read                                                   \
 	}
 #define EVENT_FILTER_TIME "a time such as 2020-07-29T00:07:00Z, or seconds such as 10 or 10s"
 

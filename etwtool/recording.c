@@ -340,9 +340,9 @@ void recording_statistics(const struct recording *recording,
 	etw_source_statistics(recording->source, statistics);
 }
 
-static const char *label_text(const struct recording *recording, uint32_t id)
+static const char *label_text(struct registry *registry, uint32_t id)
 {
-	const struct intern *strings = registry_strings(recording->setup.registry);
+	const struct intern *strings = registry_strings(registry);
 
 	return id == INTERN_FULL ? "_other" : intern_text(strings, id, NULL);
 }
@@ -379,7 +379,7 @@ bool recording_derived(const struct recording *recording, const struct derived_f
 		    read.number == registry_unknown(recording->setup.registry)) {
 			return false;
 		}
-		text_add_string(out, label_text(recording, (uint32_t)read.number));
+		text_add_string(out, label_text(recording->setup.registry, (uint32_t)read.number));
 		return true;
 	case FORM_TEXT:
 		break;
@@ -394,8 +394,13 @@ bool recording_derived(const struct recording *recording, const struct derived_f
 
 const char *recording_process(const struct recording *recording, uint32_t *process_id)
 {
+	return record_process(recording->setup.registry, recording->tracker, process_id);
+}
+
+const char *record_process(struct registry *registry, struct tracker *tracker, uint32_t *process_id)
+{
 	*process_id = ETW_RECORD_NO_ID;
-	return label_text(recording, tracker_process(recording->tracker, process_id));
+	return label_text(registry, tracker_process(tracker, process_id));
 }
 
 struct dry_run *recording_dry_run(const struct recording *recording)

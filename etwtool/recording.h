@@ -123,6 +123,11 @@ void recording_statistics(const struct recording *recording,
  */
 const char *recording_process(const struct recording *recording, uint32_t *process_id);
 
+/* Does the same in a callback of struct pipeline_observer, for its tracker. registry: that of its
+ * pipeline. */
+const char *record_process(struct registry *registry, struct tracker *tracker,
+			   uint32_t *process_id);
+
 /*
  * Call it in on_record: adds the value of a derived field as text; durations are in nanoseconds.
  * The field must apply to the class and must not be .of_record. Returns false and adds nothing if

@@ -165,6 +165,10 @@ bool tool_has_word(const char *text, const char *word);
 void add_installed(struct etw_text *out, struct etw_registered_providers *providers,
 		   const char *word, bool as_json);
 
+/* Adds an end to the names of the sessions of a configuration, so that they run beside those of an
+ * exporter. Only the NT Kernel Logger keeps its name. */
+bool sessions_rename(struct config *config, const char *end, struct etw_error *err);
+
 /*
  * Returns whether no running session has the name of a session of the configuration. Starting one
  * would take it from the program that owns it, most likely an exporter that runs as a service.

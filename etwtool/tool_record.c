@@ -87,25 +87,6 @@ struct run {
 
 /* ---- the sessions ---- */
 
-static bool name_sessions(struct config *config, struct etw_error *err)
-{
-	for (size_t i = 0; i < config->session_count; i++) {
-		struct config_session *session = &config->sessions[i];
-		struct etw_text name = { 0 };
-
-		if (session->logger == LOGGER_NT_KERNEL) {
-			continue;
-		}
-		text_add_format(&name, "%s-record", session->name);
-		if (name.failed) {
-			return error_no_memory(err, "the sessions");
-		}
-		free(session->name);
-		session->name = name.data;
-	}
-	return true;
-}
-
 static bool open_set_up(struct run *run, struct etw_error *err)
 {
 	const struct request *request = run->request;
@@ -122,7 +103,7 @@ static bool open_runner(struct run *run, struct etw_error *err)
 {
 	struct runner_options options = { .setup = &run->setup, .on_fault = crash_end };
 
-	if (!name_sessions(run->setup.config, err) ||
+	if (!sessions_rename(run->setup.config, "-record", err) ||
 	    !sessions_are_free(run->setup.config, "another etwtool may be recording", err)) {
 		return false;
 	}
@@ -382,12 +363,6 @@ static int run(struct tool_arguments *arguments)
 
 /* ---- options ---- */
 
-static bool read_duration(void *ms, const char *value, struct etw_error *err)
-{
-	(void)err;
-	return utc_parse_ms(value, ms) && *(uint64_t *)ms > 0;
-}
-
 static bool read_size(uint64_t *bytes, const char *value, uint64_t least)
 {
 	struct split_by by;
@@ -415,7 +390,7 @@ static bool read_ring_size(void *bytes, const char *value, struct etw_error *err
 
 static const struct command_option option_rows[] = {
 	{ "--duration", "TIME", "end after this time: 30s, 5m, 2h", OPTION_READ, AT(duration_ms),
-	  .takes = "a time such as 30s or 5m", .read = read_duration },
+	  .takes = UTC_MS_TAKES, .read = utc_read_ms },
 	{ "--size", "SIZE", "end when the file has this size: 500MB, 2GiB", OPTION_READ,
 	  AT(size_bytes), .takes = "a size from 1MiB, such as 500MB or 2GiB",
 	  .read = read_recording_size },

@@ -264,6 +264,25 @@ void add_installed(struct etw_text *out, struct etw_registered_providers *provid
 
 /* ---- sessions of a configuration ---- */
 
+bool sessions_rename(struct config *config, const char *end, struct etw_error *err)
+{
+	for (size_t i = 0; i < config->session_count; i++) {
+		struct config_session *session = &config->sessions[i];
+		struct etw_text name = { 0 };
+
+		if (session->logger == LOGGER_NT_KERNEL) {
+			continue;
+		}
+		text_add_format(&name, "%s%s", session->name, end);
+		if (name.failed) {
+			return error_no_memory(err, "the sessions");
+		}
+		free(session->name);
+		session->name = name.data;
+	}
+	return true;
+}
+
 bool sessions_are_free(const struct config *config, const char *advice, struct etw_error *err)
 {
 	struct etw_running_sessions running = { 0 };

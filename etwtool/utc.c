@@ -43,7 +43,7 @@ bool utc_format(int64_t time_100ns, char text[UTC_TEXT_SIZE])
 	int64_t year = FIRST_YEAR + days / 366; /* a lower bound */
 	int64_t month = 0;
 
-	if (time_100ns <= 0 || days >= days_before_year(10001)) {
+	if (time_100ns <= 0 || days >= days_before_year(10000)) {
 		return false;
 	}
 	while (days_before_year(year + 1) <= days) {
@@ -163,6 +163,12 @@ bool utc_parse_ms(const char *text, uint64_t *ms)
 	}
 	*ms = (uint64_t)time_100ns / (SECOND / 1000);
 	return true;
+}
+
+bool utc_read_ms(void *ms, const char *text, struct etw_error *err)
+{
+	(void)err;
+	return utc_parse_ms(text, ms) && *(uint64_t *)ms > 0;
 }
 
 const char *utc_lacks(const char *text)

@@ -12,7 +12,7 @@ enum { UTC_TEXT_SIZE = 96 };
 
 /*
  * Formats 100 ns since 1601 as "2020-07-29T00:07:00.6236167Z". Returns false for 0 and below, which
- * includes ETW_RECORD_NO_TIME, and for times after the year 10000.
+ * includes ETW_RECORD_NO_TIME, and for times after the year 9999.
  */
 bool utc_format(int64_t time_100ns, char text[UTC_TEXT_SIZE]);
 
@@ -32,6 +32,10 @@ bool utc_parse_duration(const char *text, int64_t *time_100ns);
  * Parses a duration in milliseconds. Whole numbers with a unit may be longer than a hundred years.
  */
 bool utc_parse_ms(const char *text, uint64_t *ms);
+
+/* An option_read: reads such a duration above 0 into a uint64_t. */
+bool utc_read_ms(void *ms, const char *text, struct etw_error *err);
+#define UTC_MS_TAKES "a time such as 30s or 5m"
 
 /*
  * Returns what a text that is almost a time lacks: "lacks the Z"; NULL if it is not almost a time.

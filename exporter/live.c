@@ -40,9 +40,7 @@ static bool guid_of(const struct etw_provider_spec *spec, struct etw_guid *guid)
 	return etw_provider_guid(spec->name, guid);
 }
 
-/* Returns whether both name the same provider. If one gives a name and the other a GUID, they are
- * recognised as the same only if the name is among the built-in ones. */
-static bool same(const struct etw_provider_spec *a, const struct etw_provider_spec *b)
+bool live_same_provider(const struct etw_provider_spec *a, const struct etw_provider_spec *b)
 {
 	struct etw_guid guid_a, guid_b;
 
@@ -57,7 +55,7 @@ static bool among(const struct etw_provider_spec *list, size_t count,
 		  const struct etw_provider_spec *spec)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (same(&list[i], spec)) {
+		if (live_same_provider(&list[i], spec)) {
 			return true;
 		}
 	}
@@ -116,7 +114,7 @@ static void merge(struct etw_provider_spec *into, const struct etw_provider_spec
 static void add_need(struct live_providers *providers, const struct etw_provider_spec *need)
 {
 	for (size_t i = 0; i < providers->count; i++) {
-		if (same(&providers->list[i], need)) {
+		if (live_same_provider(&providers->list[i], need)) {
 			merge(&providers->list[i], need);
 			return;
 		}

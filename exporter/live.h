@@ -39,6 +39,10 @@ struct live_providers {
 	bool names_only;
 };
 
+/* Returns whether both name the same provider. If one gives a name and the other a GUID, they are
+ * recognised as the same only if the name is among the built-in ones. */
+bool live_same_provider(const struct etw_provider_spec *a, const struct etw_provider_spec *b);
+
 /* index: number of the session in the configuration, from 0. */
 bool live_providers_init(struct live_providers *providers, const struct config *config,
 			 const struct rule_set *rules, size_t index, struct etw_error *err);

@@ -464,7 +464,8 @@ static NOINLINE bool prepare_class(struct pipeline *pipeline, const struct etw_r
 				   struct etw_event_class *class)
 {
 	class->lost = lost_cell(&pipeline->cells, class);
-	if (pipeline->options.observer && pipeline->options.observer->on_class) {
+	if (pipeline->options.observer && pipeline->options.observer->on_class &&
+	    !rule_engine_only_names(pipeline->engine, class)) {
 		pipeline->options.observer->on_class(pipeline->options.observer->context, class);
 	}
 	if (!tracker_prepare(pipeline->tracker, class) ||
@@ -685,6 +686,9 @@ static NOINLINE void show(struct pipeline *pipeline, const struct etw_record *re
 {
 	const struct pipeline_observer *observer = pipeline->options.observer;
 
+	if (rule_engine_only_names(pipeline->engine, class)) {
+		return;
+	}
 	if (!observer->probe || rule_engine_probe(pipeline->engine, record, class)) {
 		observer->on_record(observer->context, record, class, pipeline->tracker);
 	} else if (observer->on_left_out) {

@@ -41,7 +41,8 @@ bool pipeline_make_samples(struct registry *registry, struct shard *shard, const
 void pipeline_add_outcomes(struct registry *registry, const char *session,
 			   uint64_t outcomes[OUTCOME_COUNT]);
 
-/* Callbacks that show a tool the records. The pipeline's thread calls them. */
+/* Callbacks that show a tool the records. The pipeline's thread calls them. They get no event that
+ * a live session has only for the names of processes (struct live_providers). */
 struct pipeline_observer {
 	void *context;
 	/* The event class is new, or its struct now holds another class. May be NULL. */

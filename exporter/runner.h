@@ -35,6 +35,9 @@ struct runner_options {
 	 * into the taps. Health shows the recorder; `etwtool record` has taps but no recorder. */
 	struct flight_recorder *recorder;
 	struct taps *taps;
+	/* Shows records; live sessions call it on their own threads, possibly several at a time.
+	 * Borrowed until runner_free(); may be NULL. */
+	const struct pipeline_observer *observer;
 	/* ---- for recordings ---- */
 	struct etw_source_file_options file;
 	double speed; /* 0: as fast as possible */
@@ -42,7 +45,6 @@ struct runner_options {
 	/* See struct pipeline_options; may be NULL. */
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
-	const struct pipeline_observer *observer; /* borrowed until runner_free(); may be NULL */
 	/* Shows how far runner_run() has come. The caller starts and ends it. NULL: nothing is
 	 * shown. */
 	struct progress *progress;

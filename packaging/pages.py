@@ -55,6 +55,7 @@ ABOUT = {
                      ('etwtool report server.etl --format markdown', 'Prints the same in short, for a ticket.'),
                      ("etwtool diff before.etl after.etl --fail-if 'etw_file_written_bytes_total > +20 %'",
                       'Compares two recordings; exit status 1 if the condition holds.'),
+                     ('etwtool dump --provider Microsoft-Windows-DNS-Client', 'On Windows: prints the events of a provider as they come.'),
                      ('etwtool check my.yaml --with server.etl', 'Tries the rules of a configuration on a recording.')],
         'ENVIRONMENT': [('NO_COLOR', 'If it is set and not empty, dump and top use no colours.'),
                         ('TERM', 'With dumb, top prints tables, one below the other.'),

@@ -74,7 +74,6 @@ HOMES = {
 # Modules that call each other, still.
 KNOWN_CIRCLES = [
     ["etwtool/doctor/doctor_checks", "etwtool/doctor/doctor_collectors", "etwtool/doctor/doctor_schemas"],
-    ["etwtool/dump/dump_csv", "etwtool/dump/dump_jsonl", "etwtool/dump/tool_dump"],
     ["exporter/track/count", "exporter/track/tracker"],
     ["selftest/activity", "selftest/activity_files", "selftest/activity_volume"],
 ]

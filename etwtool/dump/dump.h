@@ -3,7 +3,8 @@
  * The formats of etwtool dump.
  *
  * jsonl is for programs: it has every record as stored, in file order. csv and text are for people:
- * they have records in time order, with their processes and with the names that rules use.
+ * they have records in time order, with their processes and with the names that rules use. Live
+ * events have the format of jsonl.
  */
 #ifndef ETWTOOL_DUMP_DUMP_H
 #define ETWTOOL_DUMP_DUMP_H
@@ -17,6 +18,11 @@
 #include "etwtool/event_filter.h"
 #include "etwtool/tool.h"
 
+enum {
+	DUMP_OUTPUT_SIZE = 1 << 16, /* bytes of output that are written together */
+	DUMP_PROVIDERS_MOST = 64,
+};
+
 struct dump_request {
 	struct tool_arguments arguments;
 	struct event_filter filter;
@@ -24,11 +30,23 @@ struct dump_request {
 	bool stacks;        /* include stacks that are records of their own */
 	enum { DUMP_JSONL, DUMP_CSV, DUMP_TEXT } format;
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
+	/* ---- live sessions, if no recording is named ---- */
+	const char *config;                         /* NULL: providers of the command line */
+	const char *session;                        /* NULL: a name with the process id */
+	const char *providers[DUMP_PROVIDERS_MOST]; /* as etw_provider_spec_parse() reads them */
+	size_t provider_count;
+	uint64_t duration_ms; /* 0: no limit */
 };
+
+/* The complaint about several names of a filter. */
+#define DUMP_ONE_PROVIDER                                                                   \
+	"--provider selects events by one name here; several follow live sessions without " \
+	"--config.file"
 
 /* Write the events, or complain. They return exit statuses. */
 int dump_jsonl(struct dump_request *request);
 int dump_csv(struct dump_request *request);
+int dump_live(struct dump_request *request);
 
 /*
  * Adds a record as a line of jsonl. origins holds the schemas of the whole recording. stacks may be

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool dump: writes the events of a recording in one of three formats.
+ * etwtool dump: writes the events of a recording in one of three formats, or live events
+ * (dump_live.c).
  *
  * jsonl (dump_jsonl.c) is for programs and shows records in file order. csv (dump_csv.c) and text
  * are for people: they show records in time order, each with its process, which takes a run of the
- * whole pipeline. dump_pass_run() is that run: it applies the filter of the command line and the
- * limit of --per-kind, and calls the format for each record that is left. The csv format runs it
- * twice, because the first line of its output needs all columns; jsonl runs it first if there is a
- * filter, to learn which records to show.
- *
- * The filter learns during the run which names the recording has. A requested name that did not
- * occur is therefore reported at the end, with the nearest name that did.
+ * whole pipeline (dump_pass.c).
  *
  * Names and texts come from the recording, so the text format escapes what a terminal would obey.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <etw/recording.h>
 
@@ -26,190 +20,6 @@
 #include "etwtool/event_fields.h"
 #include "etwtool/tool.h"
 #include "etwtool/utc.h"
-
-/* ---- a pass in time order ---- */
-
-enum {
-	OUTPUT_SIZE = 1 << 16,
-	CLASSES_MOST = 1 << 20, /* events of further classes have no limit */
-};
-
-bool dump_limit_allows(struct dump_limit *limit, const struct etw_record *record)
-{
-	char class[sizeof(struct etw_guid) + 7];
-	uint64_t key, *shown;
-
-	if (limit->per_class == 0) {
-		return true;
-	}
-	memcpy(class, record->provider->bytes, sizeof(struct etw_guid));
-	class[16] = (char)record->type;
-	class[17] = (char)record->pointer_size;
-	class[18] = (char)record->version;
-	class[19] = (char)record->opcode;
-	class[20] = (char)record->id;
-	class[21] = (char)(record->id >> 8);
-	class[22] = 0;
-	key = text_hash(class, sizeof class, hash_seed());
-	shown = limit->shown.count < CLASSES_MOST ? map_put(&limit->shown, key, NULL) :
-						    map_find(&limit->shown, key);
-	if (!shown) {
-		return true;
-	}
-	return ++*shown <= limit->per_class;
-}
-
-bool dump_flush(struct etw_text *out)
-{
-	bool written = true;
-
-	if (out->size >= OUTPUT_SIZE || out->failed) {
-		written = tool_write("dump", out);
-		text_clear(out);
-	}
-	return written;
-}
-
-static void on_class(void *context, const struct etw_event_class *class)
-{
-	struct dump_pass *pass = context;
-
-	event_filter_class(&pass->request->filter, class);
-	map_remove(&pass->derived, (uintptr_t) class);
-	if (pass->on_class) {
-		pass->on_class(pass->context, class);
-	}
-}
-
-static void on_record(void *context, struct recording *recording, const struct etw_record *record,
-		      const struct etw_event_class *class)
-{
-	struct dump_pass *pass = context;
-
-	if (pass->stopped ||
-	    !event_filter_keeps(&pass->request->filter, recording, record, class) ||
-	    !dump_limit_allows(&pass->limit, record)) {
-		return;
-	}
-	pass->process = recording_process(recording, &pass->process_id);
-	if (!pass->show(pass, record, class) || !dump_flush(&pass->out)) {
-		pass->stopped = true;
-		recording_stop(recording);
-	}
-}
-
-/* Returns whether a condition of the command line uses the field. */
-static bool is_in_condition(const struct event_filter *filter, const struct derived_field *row)
-{
-	const char *name;
-
-	for (size_t i = 0; filter->probe && (name = probe_field(filter->probe, i)) != NULL; i++) {
-		if (strcmp(name, row->name) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/*
- * Returns the set of numbers of a class's derived fields, which is computed when the class is first
- * shown.
- */
-static uint64_t derived_of(struct dump_pass *pass, const struct etw_event_class *class)
-{
-	uint64_t *known = map_put(&pass->derived, (uintptr_t) class, NULL);
-	const struct derived_field *row;
-	uint64_t set = 0;
-
-	if (known && *known != 0) {
-		return *known;
-	}
-	for (unsigned i = 0; (row = derived_at(i)) != NULL; i++) {
-		bool shown = !row->of_record &&
-			     (derived_applies(row, class) ||
-			      (!row->origin && is_in_condition(&pass->request->filter, row)));
-
-		set |= shown ? UINT64_C(1) << i : 0;
-	}
-	if (known) {
-		*known = set;
-	}
-	return set;
-}
-
-const struct derived_field *dump_derived_next(struct dump_pass *pass,
-					      const struct etw_event_class *class, unsigned *number)
-{
-	uint64_t left = *number < DERIVED_MOST ? derived_of(pass, class) >> *number : 0;
-
-	while (left != 0 && (left & 1) == 0) {
-		left >>= 1;
-		++*number;
-	}
-	return left != 0 ? derived_at((*number)++) : NULL;
-}
-
-bool dump_pass_run(struct dump_pass *pass)
-{
-	struct tool_arguments *arguments = &pass->request->arguments;
-	struct event_filter *filter = &pass->request->filter;
-	const struct recording_options options = {
-		.probe = filter->probe,
-		.derived = pass->request->format != DUMP_JSONL,
-		.context = pass,
-		.on_class = on_class,
-		.on_record = on_record,
-	};
-	struct etw_error err = { 0 };
-
-	if (!pass->recording) {
-		pass->recording = recording_open(arguments, arguments->words[0], &options, &err);
-	}
-	map_done(&pass->limit.shown);
-	map_done(&pass->derived);
-	if (!pass->recording || !recording_run(pass->recording, &err)) {
-		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
-		return false;
-	}
-	return !pass->stopped &&
-	       event_filter_found(filter, recording_times(pass->recording), "dump");
-}
-
-bool dump_pass_stack(struct dump_pass *pass, const struct etw_record *record, size_t *count)
-{
-	const struct dump_request *request = pass->request;
-	struct etw_error err = { 0 };
-
-	*count = 0;
-	if (!pass->stacks) {
-		if (!request->stacks && !dump_stacks_in(record)) {
-			return true;
-		}
-		pass->stacks = dump_stacks_new(request->stacks, &err);
-		if (!pass->stacks || !dump_stacks_read(pass->stacks, request->arguments.words[0],
-						       request->arguments.pointer_size, &err)) {
-			tool_complain(TOOL_FAILED, "dump", "%s", err.text);
-			return false;
-		}
-		dump_stacks_warn(pass->stacks);
-	}
-	if (!dump_stacks_of(pass->stacks, record, count)) {
-		tool_complain(TOOL_FAILED, "dump", "no memory for the stack of an event");
-		return false;
-	}
-	return true;
-}
-
-void dump_pass_done(struct dump_pass *pass)
-{
-	dump_stacks_free(pass->stacks);
-
-	recording_close(pass->recording);
-	map_done(&pass->limit.shown);
-	map_done(&pass->derived);
-	text_free(&pass->value);
-	text_free(&pass->out);
-}
 
 /* ---- text ---- */
 
@@ -381,8 +191,23 @@ static int dump_text(struct dump_request *request)
 static const char *const formats[] = { "jsonl", "csv", "text", NULL };
 static const char *const colours[] = { "auto", "always", "never", NULL };
 
+static bool read_provider(void *target, const char *text, struct etw_error *err)
+{
+	struct dump_request *request = target;
+
+	if (request->provider_count == DUMP_PROVIDERS_MOST) {
+		return error_set(err, ETW_ERROR_CONFIG, "--provider: at most %d providers",
+				 DUMP_PROVIDERS_MOST);
+	}
+	request->filter.provider.name = text;
+	request->providers[request->provider_count++] = text;
+	return true;
+}
+
 static const struct command_option option_rows[] = {
-	EVENT_FILTER_OPTIONS(struct dump_request, filter),
+	{ "--provider", "NAME", EVENT_FILTER_PROVIDER "; live: see below", OPTION_READ,
+	  .read = read_provider },
+	EVENT_FILTER_FURTHER_OPTIONS(struct dump_request, filter),
 	{ "--per-kind", "N", "only the first N events of each event class", OPTION_COUNT,
 	  AT(per_class) },
 	{ "--format", "FORMAT", "jsonl (default), csv or text", OPTION_WORD, AT(format),
@@ -391,6 +216,13 @@ static const struct command_option option_rows[] = {
 	  OPTION_SET, AT(stacks) },
 	{ "--color", "WHEN", "colours of text: auto (default), always or never", OPTION_WORD,
 	  AT(colour), .words = colours },
+	{ "--config.file", "FILE", "live: the sessions of a configuration", OPTION_TEXT,
+	  AT(config) },
+	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
+	{ "--session", "NAME", "live: name of the session of --provider", OPTION_TEXT,
+	  AT(session) },
+	{ "--duration", "TIME", "live: end after this time: 30s, 5m, 2h", OPTION_READ,
+	  AT(duration_ms), .takes = UTC_MS_TAKES, .read = utc_read_ms },
 	{ NULL },
 };
 
@@ -409,7 +241,14 @@ static const char more[] = EVENT_FILTER_HELP
 	"Text and csv show the stacks that events carry; with --stacks all formats do, and also those that\n"
 	"the kernel writes as events of their own (StackWalk), with the event that they belong to.\n"
 	"\n"
-	"If the recording lacks a name, or the time range is outside it, the exit status is 1.\n";
+	"If the recording lacks a name, or the time range is outside it, the exit status is 1.\n"
+	"\n"
+	"Without FILE, on Windows, events are followed live and printed as jsonl until Ctrl-C:\n"
+	"  --provider NAME[:LEVEL[:IDS[:KEYWORDS]]]  these events of a provider; repeatable, up to 64:\n"
+	"      --provider Microsoft-Windows-DNS-Client  --provider '{GUID}:4:1,2:0x10'\n"
+	"  --config.file FILE  what the sessions of a configuration deliver, with its collectors, in\n"
+	"      sessions of their own (NAME-dump); --provider then selects events by name\n"
+	"At the end the losses are printed to standard error; the status is 1 if events were lost.\n";
 
 /* NO_COLOR: "NO_COLOR: disabling ANSI color output by default", no-color.org. */
 static bool wants_colour(void)
@@ -439,6 +278,28 @@ static bool find_start(struct dump_request *request)
 	return true;
 }
 
+/* Complains and returns false if there is an option of live sessions beside a recording. */
+static bool check_usage(const struct dump_request *request)
+{
+	const char *option = request->config                       ? "--config.file" :
+			     request->session                      ? "--session" :
+			     request->duration_ms > 0              ? "--duration" :
+			     request->arguments.switches.count > 0 ? "--collector" :
+								     NULL;
+
+	if (option) {
+		tool_complain(TOOL_BAD_USAGE, "dump",
+			      "%s is for live sessions, and %s is a recording", option,
+			      request->arguments.words[0]);
+		return false;
+	}
+	if (request->provider_count > 1) {
+		tool_complain(TOOL_BAD_USAGE, "dump", DUMP_ONE_PROVIDER);
+		return false;
+	}
+	return true;
+}
+
 static int run(struct tool_arguments *arguments)
 {
 	static int (*const dumps[])(struct dump_request * request) = {
@@ -446,6 +307,12 @@ static int run(struct tool_arguments *arguments)
 	};
 	struct dump_request *request = (struct dump_request *)arguments;
 
+	if (arguments->word_count == 0) {
+		return tool_use_builtin(arguments) ? dump_live(request) : TOOL_FAILED;
+	}
+	if (!check_usage(request)) {
+		return TOOL_BAD_USAGE;
+	}
 	if (request->colour == COLOUR_AUTO && wants_colour()) {
 		request->colour = COLOUR_ALWAYS;
 	}
@@ -465,11 +332,11 @@ static void done(struct tool_arguments *arguments)
 
 const struct tool_command tool_dump = {
 	.name = "dump",
-	.synopsis = "FILE",
-	.about = "Print the events of a recording as JSON, CSV or text",
+	.synopsis = "[FILE]",
+	.about = "Print the events of a recording, or live events (Windows)",
 	.more = more,
 	.options = option_rows,
-	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
+	.shared = TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN | TOOL_COLLECTORS,
 	.words_most = 1,
 	.output = OUTPUT_STREAMS,
 	.size = sizeof(struct dump_request),

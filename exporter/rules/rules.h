@@ -149,6 +149,10 @@ void rule_engine_free(struct rule_engine *engine);
 bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next, bool names_only,
 			 struct etw_error *err);
 
+/* Returns whether events of the class are delivered only for the names of processes (names_only of
+ * the options). */
+bool rule_engine_only_names(const struct rule_engine *engine, const struct etw_event_class *class);
+
 /* Compiles the rules for a new event class into class->compiled. Returns false without memory. */
 bool rule_engine_prepare(struct rule_engine *engine, struct etw_event_class *class);
 void rule_engine_release(struct etw_event_class *class); /* frees class->compiled */

@@ -23,6 +23,7 @@
 
 #include <etw/session.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "lib/live/live_source_internal_win32.h"
 #include "lib/live/session_changes.h"
@@ -44,21 +45,31 @@ static const GUID rundown_provider = {
 
 /* ---- names ---- */
 
-static bool registered_guid(const char *name, struct etw_guid *guid)
+/* Finds the GUID of a provider that is registered. If there is none, the error suggests the most
+ * similar name. */
+static bool registered_guid(const struct live *live, const char *name, struct etw_guid *guid,
+			    struct etw_error *err)
 {
-	struct etw_registered_providers providers;
+	struct etw_registered_providers providers = { .list = NULL };
+	struct nearest nearest = { .word = name, .size = strlen(name) };
 	bool found = false;
 
-	if (!etw_registered_read(&providers, NULL)) {
-		return false;
-	}
-	for (size_t i = 0; i < providers.count && !found; i++) {
-		const char *known = providers.list[i].name;
+	if (etw_registered_read(&providers, NULL)) {
+		for (size_t i = 0; i < providers.count && !found; i++) {
+			const char *known = providers.list[i].name;
 
-		found = text_equal_nocase(known, strlen(known), name, strlen(name));
-		if (found) {
-			*guid = providers.list[i].guid;
+			found = text_equal_nocase(known, strlen(known), name, strlen(name));
+			if (found) {
+				*guid = providers.list[i].guid;
+			}
+			nearest_offer(&nearest, known);
 		}
+	}
+	if (!found) {
+		error_set(err, ETW_ERROR_CONFIG,
+			  "session %s: no provider called '%s' is registered; %s%s%s", live->name,
+			  name, nearest.best ? "did you mean '" : "give its GUID",
+			  nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 	}
 	etw_registered_done(&providers);
 	return found;
@@ -88,12 +99,8 @@ static bool resolve(const struct live *live, struct provider_list *list, struct 
 
 		if (etw_provider_spec_nameless(provider) &&
 		    !etw_provider_guid(provider->name, &provider->guid) &&
-		    !registered_guid(provider->name, &provider->guid)) {
-			return error_set(
-				err, ETW_ERROR_CONFIG,
-				"session %s: no provider called '%s' is registered; give its "
-				"GUID",
-				live->name, provider->name);
+		    !registered_guid(live, provider->name, &provider->guid, err)) {
+			return false;
 		}
 	}
 	return true;

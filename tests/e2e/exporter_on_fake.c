@@ -6,7 +6,8 @@
  *
  * The machine has a disk, a service, and a provider whose events Windows alone can describe; with
  * FAKE_LARGE_DESCRIPTION in the environment the description is too large for a record of a
- * recording.
+ * recording. With FAKE_NO_RIGHTS the program may not control sessions; FAKE_OTHER_SESSION is the
+ * name of one that another program has.
  *
  * A thread beside it makes the machine's events, as lines on standard input say. "flood FILE
  * SECONDS" plays the recording over and over, and writes events of a provider, as fast as the
@@ -15,7 +16,8 @@
  * without waiting, while the consumers are held up until every session has lost that many events;
  * then they go on, beside the writers. "burst FILE COUNT" plays it once and writes that many
  * events, as "flood" does. "lose FILE COUNT" makes nothing: the next buffers of each session, so
- * many, will be lost.
+ * many, will be lost. "start IMAGE ID" writes the event of Microsoft-Windows-Kernel-Process that a
+ * process with this id has started; those of the provider are written by process 4712.
  *
  * "pace FILE RATE SECONDS" lets one consumer have the records of the recording at that many a
  * second, without a copy of the fake's: for measurements. Its line says what was delivered, and
@@ -57,6 +59,7 @@ bool etw_here(struct etw_error *err)
 /* main() of main.c. */
 int PROGRAM_MAIN(int argc, char **argv);
 
+static atomic_bool has_begun; /* the thread */
 static atomic_bool has_ended; /* the program, except for the thread */
 
 /* What both writers are to do. */
@@ -238,6 +241,31 @@ static bool has_lost(void *context, const char *name)
 
 	return fake_etw_session(name, &session) &&
 	       session.events_lost >= *(const uint64_t *)context;
+}
+
+/* ProcessStart, version 0: config/manifests/Microsoft-Windows-Kernel-Process.man. */
+static void write_start(const char *image, uint32_t process_id)
+{
+	struct fake_etw_event event = {
+		.descriptor = { .Id = ETW_PROCESS_EVENT_START,
+				.Level = 4,
+				.Opcode = 1,
+				.Keyword = 0x10 },
+		.process_id = 4,
+		.thread_id = 8,
+	};
+	struct etw_payload payload;
+
+	memcpy(&event.provider, &etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
+	       sizeof event.provider);
+	etw_payload_init(&payload, 8);
+	etw_payload_u32(&payload, process_id);
+	etw_payload_zeros(&payload, 16); /* CreateTime, ParentProcessID, SessionID */
+	etw_payload_wstring(&payload, image);
+	event.payload = payload.bytes;
+	event.payload_size = payload.size;
+	fake_etw_emit(&event);
+	etw_payload_done(&payload);
 }
 
 static bool drain(void *context, const char *name)
@@ -422,6 +450,7 @@ static void control(void *context)
 	unsigned number, seconds;
 	bool good = true;
 
+	atomic_store(&has_begun, true);
 	spare_thread();
 	while (good && fgets(line, sizeof line, stdin) && strcmp(line, "quit\n") != 0) {
 		struct work work = { .recording = recording };
@@ -456,9 +485,14 @@ static void control(void *context)
 				fail(&work, "nobody consumes the sessions");
 			}
 			each_session(lose_buffers, &number);
+		} else if (strcmp(name, "start") == 0) {
+			if (!wait_for_sessions(wait_consumer)) {
+				fail(&work, "nobody consumes the sessions");
+			}
+			write_start(recording, number);
 		} else {
-			fail(&work, "what is to be done: flood, overflow, burst, lose, pace or "
-				    "totals");
+			fail(&work, "what is to be done: flood, overflow, burst, lose, start, pace "
+				    "or totals");
 		}
 		good = !atomic_load(&work.failed);
 	}
@@ -480,6 +514,7 @@ int main(int argc, char **argv)
 	static bool good;
 	struct os_thread thread;
 	struct etw_error err = { 0 };
+	bool left;
 	int status;
 
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
@@ -487,22 +522,32 @@ int main(int argc, char **argv)
 	}
 	fake_etw_reset(&machine);
 	describe_machine();
+	if (getenv("FAKE_NO_RIGHTS")) {
+		fake_etw_set_rights(FAKE_ETW_NO_RIGHTS);
+	}
+	if (getenv("FAKE_OTHER_SESSION")) {
+		fake_etw_other_start(getenv("FAKE_OTHER_SESSION"), EVENT_TRACE_REAL_TIME_MODE, 0);
+	}
 	/* Events of the exporter's own would go on when all else stands still. */
 	fake_etw_fail_always("EventWriteTransfer", ERROR_NOT_ENOUGH_MEMORY);
 	if (!os_thread_start(&thread, control, &good, &err)) {
 		fprintf(stderr, "exporter_on_fake: %s\n", err.text);
 		return EXIT_FAILURE;
 	}
+	/* A thread that begins only when the program has failed would leave memory. */
+	while (!atomic_load(&has_begun)) {
+		Sleep(1);
+	}
 	status = PROGRAM_MAIN(argc, argv);
 	atomic_store(&has_ended, true);
+	left = fake_etw_open_things().sessions + fake_etw_open_things().traces > 0;
+	if (left) {
+		fprintf(stderr, "exporter_on_fake: sessions are left behind\n");
+	}
 	if (status != EXIT_SUCCESS && !JOINS_ALWAYS) {
 		return status;
 	}
 	os_thread_join(&thread);
-	if (fake_etw_open_things().sessions + fake_etw_open_things().traces > 0) {
-		fprintf(stderr, "exporter_on_fake: sessions are left behind\n");
-		good = false;
-	}
 	fake_etw_reset(NULL);
-	return status == EXIT_SUCCESS && !good ? EXIT_FAILURE : status;
+	return status == EXIT_SUCCESS && (!good || left) ? EXIT_FAILURE : status;
 }

@@ -158,6 +158,16 @@ def check_recorded(run):
     return None if result else "no word about what was recorded"
 
 
+def check_shown(run):
+    """Live events are all shown, in order; a run that loses some fails."""
+    lines = run.whole_out.decode().splitlines()
+    values = [json.loads(line)["fields"]["value"] for line in lines if '"Contoso-Load"' in line]
+    # Standard error may be what fails.
+    if values != list(range(1, BURST + 1)) or run.said() and "none lost" not in run.said():
+        return f"{len(values)} of {BURST} events are shown: {run.said()}"
+    return None
+
+
 def burst(more=""):
     return f"burst {RECORDING} {BURST}\n{more}quit\n".encode()
 
@@ -251,4 +261,6 @@ def record_commands():
                 check=check_recorded),
         Command(TOOL_ON_FAKE, "record", "--config", config, "--ring", "4MiB", "ring.etl", files=["ring.etl"], input=burst("stop\n"),
                 check=check_recorded),
+        Command(TOOL_ON_FAKE, "dump", "--provider", "{10adf00d-10ad-10ad-0102-030405060708}", "--where", "value gt 0",
+                input=burst("stop\n"), check=check_shown),
     ]

@@ -35,7 +35,7 @@ ln -s "$SOURCE_DIR/config" config
 while read -r command; do
 	[[ $command == build/release/etw* ]] || fail "'$command' is not a command of this project"
 	case $command in
-	*'etwtool sessions'* | *--installed* | *--export-manifests* | *'etwtool record'*) continue ;; # Windows only
+	*'etwtool sessions'* | *--installed* | *--export-manifests* | *'etwtool record'* | *'etwtool dump --provider'*) continue ;; # Windows only
 	*'etwtool top'*) command+=' --speed 0 --batch --count 1' ;;
 	*etwtool* | *--once*) ;;
 	*) command+=' --check-config' ;;

@@ -20,7 +20,7 @@ static void times_go_both_ways(void **state)
 		{ "2000-02-29T23:59:59.9999999Z", INT64_C(125963423999999999) },
 		{ "2020-07-29T00:07:00.6236167Z", INT64_C(132404548206236167) },
 		{ "2100-02-28T12:00:00.0000000Z", INT64_C(157519728000000000) },
-		{ "9999-12-31T23:59:59.0000000Z", INT64_C(2650467743990000000) },
+		{ "9999-12-31T23:59:59.9999999Z", INT64_C(2650467743999999999) },
 	};
 
 	(void)state;
@@ -88,6 +88,7 @@ static void what_is_no_time_is_refused(void **state)
 	}
 	assert_false(utc_format(INT64_MIN, text));
 	assert_false(utc_format(0, text));
+	assert_false(utc_format(INT64_C(2650467744000000000), text)); /* the start of year 10000 */
 	assert_false(utc_format(INT64_MAX, text));
 }
 

@@ -217,10 +217,10 @@ static bool has_version(const struct rule *rule, uint8_t version)
 	return rule->every_version || (rule->versions[version / 64] >> version % 64 & 1) != 0;
 }
 
-static bool is_for_names(const struct builder *builder)
+bool rule_engine_only_names(const struct rule_engine *engine, const struct etw_event_class *class)
 {
-	return builder->engine->names_only && !builder->class->classic &&
-	       etw_provider_is(&builder->class->provider, ETW_PROVIDER_KERNEL_PROCESS);
+	return engine->names_only && !class->classic &&
+	       etw_provider_is(&class->provider, ETW_PROVIDER_KERNEL_PROCESS);
 }
 
 /* Reports a mismatch once for each rule, because every process may emit an event that does not
@@ -365,7 +365,7 @@ static bool compile_rules(struct builder *builder)
 	struct compiled_rules *compiled = builder->compiled;
 	/* Only the header of an undecodable record can be read, so its process is not known
 	 * either. */
-	bool only_every = compiled->undecodable || is_for_names(builder);
+	bool only_every = compiled->undecodable || rule_engine_only_names(builder->engine, class);
 
 	for (size_t i = 0; i < set->rule_count; i++) {
 		const struct rule *rule = set->rules[i].rule;

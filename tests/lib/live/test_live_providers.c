@@ -125,6 +125,12 @@ static void a_provider_is_found_by_name(void **state)
 	assert_string_equal(err.text,
 			    "session etw_test: no provider called 'No-Such' is registered; give "
 			    "its GUID");
+	etw_provider_spec_done(&specs[1]);
+	assert_true(etw_provider_spec_parse(&specs[1], "Some-Providr", NULL));
+	assert_null(etw_source_open_live(&run->options, &err));
+	assert_string_equal(err.text,
+			    "session etw_test: no provider called 'Some-Providr' is registered; "
+			    "did you mean 'Some-Provider'?");
 	run_end(run);
 	etw_provider_spec_done(&specs[0]);
 	etw_provider_spec_done(&specs[1]);
