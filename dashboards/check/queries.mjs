@@ -3,7 +3,7 @@
 // Grafana's rules, from its documentation ("Template variables", "Prometheus query editor"):
 //   $__interval       time range / points of the panel, rounded up to a round step; not below the scrape interval
 //   $__rate_interval  max($__interval + scrape interval, 4 x scrape interval); as the minimum step of a query it is the step
-//   a variable of many values is escaped for a regex and becomes (a|b); "All" becomes its allValue
+//   a variable of many values is escaped for a regex and becomes (a|b); "All" becomes its allValue, or without one all its values
 //
 // Runs in node and in the browser.
 
