@@ -122,7 +122,7 @@ export async function runDashboard(base, dashboard, { from, to, scrapeMs = 15000
 	for (const panel of panelsOf(dashboard)) {
 		for (const target of panel.targets ?? []) await run(panel, target);
 	}
-	const fields = Object.entries(variables).filter(([, { variable }]) => variable.type !== 'datasource').map(([name, { variable, value, options }]) => {
+	const fields = Object.entries(variables).filter(([, { variable }]) => variable.type !== 'datasource' && variable.hide !== 2).map(([name, { variable, value, options }]) => {
 		const values = [].concat(value);
 		return { name, label: variable.label, options, all: variable.includeAll, shown: values[0] === '$__all' ? 'All' : values.join(' + ') };
 	});
