@@ -266,6 +266,21 @@ alerts(c):: {
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=415419&var-instance={{ $labels.instance | urlquery }}",
 },
 },
+{
+"alert": "EtwRecordingDiskLow",
+"expr": "etw_exporter_recorder_disk_free_bytes < 2 * etw_exporter_recorder_disk_needed_bytes",
+"for": "15m",
+"labels": {
+"severity": "warning",
+},
+"annotations": {
+"summary": "The disk for recordings on {{ $labels.instance }} has {{ $value | humanize1024 }}B left",
+"description": "When it has less free than twice `recorder.memory`, the flight recorder writes nothing.",
+"runbook": "Free space on the disk of `recorder.dir`, lower `recorder.keep`, or choose another folder.",
+"runbook_url": c.runbookBase + "#etwrecordingdisklow",
+"dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=352922&var-instance={{ $labels.instance | urlquery }}",
+},
+},
 ],
 },
 {

@@ -107,9 +107,11 @@ const softMaxOf = unit => ({ s: 1e-6, percentunit: 0.01, bytes: 1024, binBps: 10
 // Series named by a process have that process's colour, the same in each panel, and lead to its page.
 const rest = 'all others';
 const nameOfProcess = '{{process}}';
-// Grafana's colours by name are often alike. The processes that are busiest on most hosts have fixed colours here.
+// Grafana's colours by name are often alike. The processes that most hosts have or that are busiest there have fixed colours here.
 const processColours = {
 	System: 'green', WmiPrvSE: '#e377c2', Robocopy: '#bcbd22', WerFault: '#7f8fa6', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: '#20b2aa', explorer: 'yellow',
+	conhost: '#8c6d31', csrss: '#5b8ff9', services: '#d4a373', smss: '#9e9e9e', wininit: '#b5651d', winlogon: '#c0ca33', dwm: '#26c6da', spoolsv: '#ab47bc', SearchIndexer: '#ff8a65', taskhostw: '#66bb6a', cmd: '#78909c', chrome: '#fbc02d', msedge: '#0097a7', Idle: '#bdbdbd',
+	_unknown: '#6d6d6d', _other: '#555555',
 };
 
 // Options: stack; max and softMax of the axis; fill in percent; width, height; bars: `counted()` queries, one bar for each interval;
@@ -117,7 +119,7 @@ const processColours = {
 export function timeseries(title, description, unit, targets, { stack = false, max, softMax = max === undefined ? softMaxOf(unit) : undefined, colours = {}, fill, decimals, bars = false, step = false, width = 12, height = 9, noValue } = {}) {
 	const ofProcesses = targets[0].legendFormat === nameOfProcess;
 	// Many lines: the greatest stand first in the legend, and areas that cover each other are not filled.
-	const many = targets.some(({ legendFormat }) => legendFormat.includes('{{')), legend = many || width === 24 ? 'table' : 'list';
+	const many = targets.some(({ legendFormat }) => legendFormat.includes('{{')), legend = width > 6 && (many || width === 24) ? 'table' : 'list';
 	const calcs = legend === 'list' ? [] : bars ? ['sum'] : width < 12 ? ['mean'] : ['mean', 'max'];
 	const custom = {
 		axisBorderShow: false, axisCenteredZero: false, axisColorMode: 'text', axisLabel: '', axisPlacement: 'auto', ...(softMax !== undefined && { axisSoftMax: softMax }), barAlignment: 0,

@@ -88,7 +88,7 @@ ${all.map(one => `
 
 | | |
 | --- | --- |
-| fires when | ${cell(one.when)}${one.for ? `, for ${one.for}` : ''} |
+| fires when | ${cell(one.when)}${one.for ? `, for ${one.for}` : ''}${one.keep ? `; it stays for ${one.keep} after that` : ''} |
 | severity | ${one.severity} |
 | what it means | ${cell(plain(one.description))} |
 | what to do | ${cell(one.runbook)} |

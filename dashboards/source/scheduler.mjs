@@ -52,6 +52,6 @@ export default dashboard({
 		optIn('Registry', ['registry'], 'A busy host has thousands of registry operations per second.',
 			timeseries('Operations by process', 'All kinds of operations together.', 'ops', topRates('etw_registry_operations_total', 'process', '{{process}}', byProcess), { width: 8 }),
 			timeseries('Operations by kind and result', 'The most frequent combinations.', 'ops', topRates('etw_registry_operations_total', 'operation, result', '{{operation}}: {{result}}', byProcess), { width: 8 }),
-			timeseries('p99 duration by operation (upper bound)', '99th percentile. With classic buckets, a factor of 4 apart, the duration is up to that much shorter.', 's', [query(quantile(0.99, 'etw_registry_operation_duration_seconds', 'operation'), '{{operation}}')], { width: 8, step: true })),
+			timeseries('p99 duration (upper bound)', '99th percentile by operation. With classic buckets, a factor of 4 apart, the duration is up to that much shorter.', 's', [query(quantile(0.99, 'etw_registry_operation_duration_seconds', 'operation'), '{{operation}}')], { width: 8, step: true })),
 	],
 });

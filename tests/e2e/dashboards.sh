@@ -23,6 +23,9 @@ cat "$work/out"
 quiet promtool check rules "$work/panels.yml"
 quiet promtool check rules --lint=all --lint-fatal "$dashboards"/prometheus/{rules,alerts}.yml
 quiet promtool test rules "$dashboards"/prometheus/*_test.yml
+for alert in $(sed -n 's/.*- alert: //p' "$dashboards/prometheus/alerts.yml"); do
+	says "alertname: $alert$" <"$dashboards/prometheus/alerts_test.yml" || fail "no test makes $alert fire"
+done
 for config in "$dashboards"/prometheus/scrape/*.yml; do
 	quiet promtool check config --lint=all "$config"
 done
