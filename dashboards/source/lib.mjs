@@ -119,7 +119,8 @@ const processColours = {
 export function timeseries(title, description, unit, targets, { stack = false, max, softMax = max === undefined ? softMaxOf(unit) : undefined, colours = {}, fill, decimals, bars = false, step = false, width = 12, height = 9, noValue } = {}) {
 	const ofProcesses = targets[0].legendFormat === nameOfProcess;
 	// Many lines: the greatest stand first in the legend, and areas that cover each other are not filled.
-	const many = targets.some(({ legendFormat }) => legendFormat.includes('{{')), legend = width > 6 && (many || width === 24) ? 'table' : 'list';
+	const many = targets.some(({ legendFormat }) => legendFormat.includes('{{')), long = targets.some(({ legendFormat }) => /\}\}.*\{\{/.test(legendFormat));
+	const legend = width > (long ? 8 : 6) && (many || width === 24) ? 'table' : 'list';
 	const calcs = legend === 'list' ? [] : bars ? ['sum'] : width < 12 ? ['mean'] : ['mean', 'max'];
 	const custom = {
 		axisBorderShow: false, axisCenteredZero: false, axisColorMode: 'text', axisLabel: '', axisPlacement: 'auto', ...(softMax !== undefined && { axisSoftMax: softMax }), barAlignment: 0,
