@@ -21,7 +21,7 @@ const onePage = (json, host) => (json.templating.list.find(({ name }) => name ==
 async function panels(url, minutes, scrapeMs, host) {
 	const to = Date.now(), { result: all } = await ask(url, 'query', { query: 'up unless on (instance) etw_exporter_build_info' });
 	const others = new Set(all.map(({ metric }) => metric.instance));
-	const { result: [{ value: [, hosts] }] } = await ask(url, 'query', { query: 'count(up and on (instance) etw_exporter_build_info)' });
+	const { result: [{ value: [, hosts] }] } = await ask(url, 'query', { query: 'count(up and on (job, instance) etw_exporter_build_info)' });
 	if (others.size < 2) report('no other targets are scraped');
 
 	for (const { file, json } of dashboards()) {
@@ -41,6 +41,9 @@ async function panels(url, minutes, scrapeMs, host) {
 		for (const { id } of file === 'etw-fleet.json' ? panelsWithTitle(json, 'Hosts up') : []) {
 			const shown = results[id]?.[0].series[0]?.value[1];
 			if (shown !== hosts) report(`"Hosts up" is ${shown}, and ${hosts} exporters are scraped`);
+		}
+		for (const panel of panelsOf(json).filter(({ targets }) => /windows_/.test(targets?.[0].expr))) {
+			if (!results[panel.id]?.some(({ series }) => series.length)) report(`${file} panel ${panel.id} "${panel.title}": no data of windows_exporter, which is scraped: ${panel.targets[0].expr}`);
 		}
 		for (const panel of json.panels) {
 			const data = (results[panel.id] ?? []).some(({ series }) => series.length);

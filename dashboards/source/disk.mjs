@@ -40,8 +40,8 @@ export default dashboard({
 		row('By process',
 			timeseries('Disk requests under way by process', 'Requests that threads of the process issued and that are not complete, on average: the sum of their response times a second.', 'short',
 				topRatesAndRest('etw_disk_process_io_seconds_total', 'process', '{{process}}', byProcess), { stack: true, width: 24 }),
-			timeseries('Who makes the disk write', `By the process that caused it, also through the file cache. ${fallback} Cached data then counts for System, which writes it later.`, 'binBps', busiest(causedWrites, 'etw_disk_process_written_bytes_total'), { stack: true, noValue: noTransfers }),
-			timeseries('Who makes the disk read', `By the process that it reads for, ahead too. ${fallback} Reads served from the cache do not reach the disk and are not counted.`, 'binBps', busiest(causedReads, 'etw_disk_process_read_bytes_total'), { stack: true, noValue: noTransfers }),
+			timeseries('Who makes the disk write', `By the process that caused the writes, also those through the file cache. ${fallback} Cached data then counts for System, which writes it later.`, 'binBps', busiest(causedWrites, 'etw_disk_process_written_bytes_total'), { stack: true, noValue: noTransfers }),
+			timeseries('Who makes the disk read', `By the process for which the disk reads, read-ahead included. ${fallback} Reads served from the cache do not reach the disk and are not counted.`, 'binBps', busiest(causedReads, 'etw_disk_process_read_bytes_total'), { stack: true, noValue: noTransfers }),
 			table('Totals in the time range', 'Disk use by process, including the first values of processes that started in the time range.', { process: 'Process' }, [
 				['Response time', grown('etw_disk_process_io_seconds_total', 'process', byProcess), 's', { bar: true, width: 150 }],
 				['Written', grown('etw_disk_process_written_bytes_total', 'process', byProcess, disk), 'bytes'],
@@ -51,12 +51,12 @@ export default dashboard({
 			timeseries('Requests by process', 'Completed requests by the process whose thread issued them.', 'iops', topRates('etw_disk_process_operations_total', 'process', '{{process}}', byProcess, disk), { width: 24 })),
 		optIn('Who makes the disk busy', ['disk_cause'], 'Delayed writes of the file cache count for the process that wrote the data, not for System; docs/caused-writes.md has the rules.',
 			timeseries('Disk writes by how they were caused', 'direct: unbuffered or written through. cached: through the file cache. mapped: pages of memory. metadata: the file system itself. unknown: no event says who caused them.', 'binBps', [query(rate(causedWrites, 'how', byProcess, disk), '{{how}}')], { stack: true }),
-			timeseries('Disk reads by how they were caused', 'unknown: System read ahead for no process that is known.', 'binBps', [query(rate(causedReads, 'how', byProcess, disk), '{{how}}')], { stack: true }),
-			table('Caused in the time range, and the wear of an SSD', 'Wear: the share of a disk\'s rated TBW (terabytes written, chosen above) that a year of such writes uses up. Of one disk: choose it above. What the drive itself writes besides is not included.', { process: 'Process' }, [
+			timeseries('Disk reads by how they were caused', 'unknown: System read ahead, and no event says for which process.', 'binBps', [query(rate(causedReads, 'how', byProcess, disk), '{{how}}')], { stack: true }),
+			table('Caused in the time range, and the wear of an SSD', 'Wear: the share of a disk\'s rated TBW (terabytes written, chosen above) that a year of such writes uses up. It is right for one disk only, so choose one above. What the drive writes on its own is not included.', { process: 'Process' }, [
 				['Written', grown(causedWrites, 'process', byProcess, disk), 'bytes', { bar: true, width: 150 }],
 				['Read', grown(causedReads, 'process', byProcess, disk), 'bytes'],
-				['Written a day', `${causedPerSecond} * 86400`, 'bytes'],
-				['Wear in a year', wear, 'percentunit'],
+				['Written a day', `${causedPerSecond} * 86400`, 'bytes', { width: 120 }],
+				['Wear in a year', wear, 'percentunit', { width: 125 }],
 			], { width: 24 })),
 		row('Hard page faults',
 			timeseries('Hard faults by process', 'Page faults that read from disk. The thread is blocked until the page is in memory.', 'suffix:faults/s', topRates('etw_memory_hard_faults_total', 'process', '{{process}}', byProcess), { width: 8 }),

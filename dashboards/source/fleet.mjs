@@ -19,7 +19,7 @@ export default dashboard({
 		row('Now',
 			stat('Hosts up', 'Hosts that answered the last scrape.', 'short', instant(`sum(${up})`), wide),
 			stat('Hosts down', 'Hosts that did not answer the last scrape.', 'short', instant(`count(${up} == 0) or on () vector(0)`), { steps: [[1, 'red']], ...wide }),
-			stat('Sessions down', 'Sessions without a running consumer. Replays that have ended are not counted.', 'short',
+			stat('Sessions down', 'Sessions from which no consumer reads. Replays that have ended are not counted.', 'short',
 				instant(`count(etw_session_up${at()} == 0 unless on (cluster, job, instance, session) etw_session_info{kind="replay"}) or on () vector(0)`), { steps: [[1, 'red']], ...wide }),
 			stat('Event rate', 'Events per second of all hosts.', 'suffix:ev/s', query(`sum(rate(etw_events_total${at()}[$__rate_interval]))`), wide),
 			stat('Events lost', 'Events lost in the time range, as Windows reports them.', 'short', instant(`round(sum(increase(etw_session_events_lost_total${at()}[$__range])))`), { steps: [[1, 'red']], ...wide }),

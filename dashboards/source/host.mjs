@@ -10,7 +10,7 @@ const busiest = (title, description, unit, expr, options) =>
 
 // Samples are taken of idle processors as well, so the samples of processes are a share of all of them.
 const samples = 'etw_process_cpu_samples_total', allSamples = sum('etw_provider_events_total', 'event="PerfInfo/SampleProf"');
-const cpuOff = 'collector "cpu" is off';
+const cpuOff = 'no CPU samples';
 const names = 'process!~"_.*"'; // of programs
 // The sum of two figures of a process that may have only one of them.
 const eitherOf = (one, other) => `(${one} + ${other}) or ${one} or ${other}`;
@@ -28,21 +28,21 @@ export default dashboard({
 	rows: [
 		// CPU comes last: its collector is off by default.
 		row('Now, and who does most of it',
-			total('File writes', 'Written to files by programs, cached or not. Paging is left out.', 'binBps', sum('etw_file_written_bytes_total', ofFiles), { decimals: 1, noValue: 'no file events' }),
-			total('Disk traffic', 'Read from and written to physical disks.', 'binBps', rateOfBoth(diskBytes, ''), { decimals: 1, noValue: 'no disk events' }),
+			total('File writes', 'Written to files by programs, cached or not. Paging is left out.', 'binBps', sum('etw_file_written_bytes_total', ofFiles), { decimals: 1, noValue: 'no writes' }),
+			total('Disk traffic', 'Read from and written to physical disks.', 'binBps', rateOfBoth(diskBytes, ''), { decimals: 1, noValue: 'no disk I/O' }),
 			stat('Disk p99', '99th percentile of the duration of reads and writes, all disks. Orange at 100 ms, red at 500 ms, where the alert EtwDiskSlow begins.', 's', query(quantile(0.99, 'etw_disk_operation_duration_seconds', '', 'operation=~"read|write"')), { steps: [[0.1, 'orange'], [0.5, 'red']], decimals: 1, height: 3 }),
-			total('Network', 'Sent and received over TCP and UDP, loopback included.', 'binBps', rateOfBoth(networkBytes, ''), { decimals: 1, noValue: 'no network events' }),
+			total('Network', 'Sent and received over TCP and UDP, loopback included.', 'binBps', rateOfBoth(networkBytes, ''), { decimals: 1, noValue: 'no traffic' }),
 			total('Hard faults', 'Hard page faults a second: those that read the disk. The thread waits meanwhile.', 'suffix:/s', sum('etw_memory_hard_faults_total'), { steps: [[500, 'orange'], [2000, 'red']], decimals: 0 }),
-			total('CPU', 'Share of the time of all processors in which a thread ran, by samples.', 'percentunit', `${sum(samples)} / (${allSamples} > 0)`, { steps: [[0.8, 'orange'], [0.95, 'red']], decimals: 1, noValue: cpuOff }),
-			busiest('Top writer', 'Bytes a second to files, cached or not.', 'binBps', most('etw_file_written_bytes_total', names, ofFiles), { decimals: 0, noValue: 'no file events' }),
-			busiest('Top disk', 'Bytes a second that its threads read and write. System writes what others have written to the cache.', 'binBps', rateOfBoth(diskProcessBytes, 'process', names), { decimals: 0, noValue: 'no disk events' }),
-			busiest('Disk waits', 'Threads of the process that wait for a disk at a time, on average: the sum of the durations of its disk operations a second.', 'short', most('etw_disk_process_io_seconds_total', names), { decimals: 2, noValue: 'no disk events' }),
-			busiest('Top traffic', 'Bytes a second sent and received over the network, loopback included.', 'binBps', rateOfBoth(networkBytes, 'process', names), { decimals: 0, noValue: 'no network events' }),
+			total('CPU', 'Share of the time of all processors in which a thread ran, by samples of the collector cpu, which is off by default.', 'percentunit', `${sum(samples)} / (${allSamples} > 0)`, { steps: [[0.8, 'orange'], [0.95, 'red']], decimals: 1, noValue: cpuOff }),
+			busiest('Top writer', 'Bytes a second to files, cached or not.', 'binBps', most('etw_file_written_bytes_total', names, ofFiles), { decimals: 0, noValue: 'no writes' }),
+			busiest('Top disk', 'Bytes a second that its threads read and write. System writes what others have written to the cache.', 'binBps', rateOfBoth(diskProcessBytes, 'process', names), { decimals: 0, noValue: 'no disk I/O' }),
+			busiest('Disk waits', 'Threads of the process that wait for a disk at a time, on average: the sum of the durations of its disk operations a second.', 'short', most('etw_disk_process_io_seconds_total', names), { decimals: 2, noValue: 'no disk I/O' }),
+			busiest('Top traffic', 'Bytes a second sent and received over the network, loopback included.', 'binBps', rateOfBoth(networkBytes, 'process', names), { decimals: 0, noValue: 'no traffic' }),
 			busiest('Top faults', 'Hard page faults a second.', 'suffix:/s', most('etw_memory_hard_faults_total', names), { decimals: 1 }),
-			busiest('Top CPU', 'Share of the time of all processors.', 'percentunit', `${most(samples)} / on () group_left () (${allSamples} > 0)`, { decimals: 1, noValue: cpuOff })),
+			busiest('Top CPU', 'Share of the time of all processors, by samples of the collector cpu.', 'percentunit', `${most(samples)} / on () group_left () (${allSamples} > 0)`, { decimals: 1, noValue: cpuOff })),
 		row('What went wrong in the time range',
 			failed('Crashes', 'Processes that ended with an exception code.', `round(sum(${grown('etw_process_exits_total', 'job', 'result="crash"')})) or on () vector(0)`, { steps: [[1, 'red']] }),
-			failed('Error exits', 'Processes that ended with another code than 0, crashes left out. Some programs report success like that.', `round(sum(${grown('etw_process_exits_total', 'job', 'result="error"')})) or on () vector(0)`, { width: 5 }),
+			failed('Error exits', 'Processes that ended with a code other than 0, without crashes. Some programs use such codes for success.', `round(sum(${grown('etw_process_exits_total', 'job', 'result="error"')})) or on () vector(0)`, { width: 5 }),
 			failed('TCP failures', 'TCP connections that could not be made.', `round(sum(increase(etw_tcp_connect_failures_total${at()}[$__range])))`, { width: 5 }),
 			failed('Events lost', 'Events that Windows lost before they were counted. All figures are lower bounds then.', `sum(increase(etw_session_events_lost_total${at()}[$__range]))`, { steps: [[1, 'red']], width: 5 }),
 			failed('Sessions down', 'Sessions that nothing is read from, recordings that have ended left out.', `count(etw_session_up${at()} == 0 unless on (cluster, job, instance, session) etw_session_info{kind="replay"}) or on () vector(0)`, { steps: [[1, 'red']], width: 5 }),
@@ -52,10 +52,10 @@ export default dashboard({
 			timeseries('Disk traffic', 'By physical disk.', 'binBps', [
 				query(rate('etw_disk_read_bytes_total', 'disk'), 'disk {{disk}} read'),
 				query(rate('etw_disk_written_bytes_total', 'disk'), 'disk {{disk}} written')], third),
-			timeseries('Disk operations under way', 'By the process whose thread waits: the sum of their durations a second.', 'short', topRatesAndRest('etw_disk_process_io_seconds_total', 'process', '{{process}}'), { stack: true, ...third }),
+			timeseries('Disk requests under way', 'Requests that are not complete, on average, by the process whose thread issued them: the sum of their response times a second.', 'short', topRatesAndRest('etw_disk_process_io_seconds_total', 'process', '{{process}}'), { stack: true, ...third }),
 			timeseries('Network traffic by process', 'Sent and received, loopback included.', 'binBps', topRatesOfBoth(networkBytes, 'process', '{{process}}'), { stack: true, ...third }),
 			timeseries('Hard page faults by process', 'Page faults that read the disk.', 'suffix:faults/s', topRates('etw_memory_hard_faults_total', 'process', '{{process}}'), third),
-			timeseries('CPU by process', 'Share of the time of all processors, by samples. What is missing up to 100 % was idle.', 'percentunit', [
+			timeseries('CPU by process', 'Share of the time of all processors, by samples. The rest up to 100 % was idle.', 'percentunit', [
 				query(`${most(samples)} / on () group_left () (${allSamples} > 0) and on (process) topk($topn, sum by (process) (increase(${samples}${at()}[$__range] @ end())))`, '{{process}}')], { stack: true, ...third })),
 		row('Processes',
 			table('Processes in the time range', 'One line for each process. Its link leads to the page of the process. Network: sent and received.', { process: 'Process' }, [

@@ -9,7 +9,7 @@ export default dashboard({
 	use: ['process', 'volume', 'topn'],
 	rows: [
 		row('File writes by process',
-			timeseries('Written to files by process', 'Bytes that programs wrote to files, cached or not. Paging I/O is shown separately, so no byte is counted twice. The height of the stack is the total; processes outside the top are one band.',
+			timeseries('Written to files by process', 'Bytes that programs wrote to files, cached or not. Paging I/O is shown separately, so no byte is counted twice. The height of the stack is the total; the processes that are not among the top are one band.',
 				'binBps', topRatesAndRest(written, 'process', '{{process}}', byProcess, volume), { stack: true, width: 24, height: 12 }),
 			table('Totals in the time range', 'File and disk use by process, including the first values of processes that started in the time range. To disk: bytes that threads of the process wrote to a disk.', { process: 'Process' }, [
 				['Written', grown(written, 'process', byProcess, volume), 'bytes', { bar: true, width: 150 }],
@@ -54,10 +54,10 @@ export default dashboard({
 			timeseries('Read by path group and process', 'A file belongs to the first group whose patterns match its path.', 'binBps', topRates('etw_file_group_read_bytes_total', 'group, process', '{{group}}: {{process}}', byProcess), { stack: true }),
 			timeseries('Operations by path group', 'File operations requested, whether they succeeded or not.', 'ops', topRates('etw_file_group_operations_total', 'group, operation', '{{group}}: {{operation}}', byProcess), { width: 24 })),
 		optIn('Most written files', ['file_top'], 'The list changes all the time; only the last minute counts.',
-			table('Most written files of the last minute', 'The figures are lower bounds: at least so many bytes were written. Paging I/O is not included.', { path: 'Path', process: 'Process' }, [
+			table('Most written files of the last minute', 'The figures are lower bounds. Paging I/O is not included.', { path: 'Path', process: 'Process' }, [
 				['Written', `topk($topn, sum by (path, process) (etw_file_top_written_bytes${at(byProcess)}))`, 'bytes', { bar: true, width: 150 }],
 			], { widths: { process: 160 } })),
-		optIn('What minifilters cost', ['minifilter'], 'Virus scanners, backup, encryption and the like hold each file operation up; docs/minifilters.md has more questions. Two events for each operation and minifilter.',
+		optIn('What minifilters cost', ['minifilter'], 'Virus scanners, backup, encryption and the like delay each file operation; docs/minifilters.md answers more questions. Two events for each operation and minifilter.',
 			timeseries('Threads in minifilters by driver', 'Threads of all processes that wait in minifilters, on average: the sum of their waits a second.', 'short', [query(rate('etw_minifilter_call_duration_seconds_sum', 'driver'), '{{driver}}')], { stack: true }),
 			timeseries('Threads in minifilters by process', 'Threads of the process that wait in minifilters, on average: the sum of their waits a second, of all minifilters together.', 'short', topRatesAndRest('etw_minifilter_seconds_total', 'process', '{{process}}', byProcess), { stack: true }),
 			timeseries('p99 duration of a call by driver (upper bound)', '99th percentile of the calls before and after all operations. With classic buckets, a factor of 4 apart, the duration is up to that much shorter: a flat line is the end of a bucket.', 's', [query(quantile(0.99, 'etw_minifilter_call_duration_seconds', 'driver'), '{{driver}}')], { step: true }),

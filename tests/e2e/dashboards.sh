@@ -5,7 +5,7 @@
 
 dashboards=$SOURCE_DIR/dashboards
 check=$dashboards/check
-for tool in node promtool prometheus prometheus-node-exporter curl; do
+for tool in node promtool prometheus prometheus-node-exporter python3 curl; do
 	command -v "$tool" >/dev/null || skip "$tool is not installed"
 done
 [ -d "$check/node_modules" ] || skip "npm's packages are not installed: bash .ci/deps-dashboards.sh"
@@ -55,7 +55,29 @@ cat >"$work/prometheus.yml" <<-YAML
 	    file_sd_configs: [ { files: [ "$work/prometheus.json" ] } ]
 	  - job_name: node
 	    file_sd_configs: [ { files: [ "$work/node.json" ] } ]
+	  # A page of windows_exporter, of the host of the first job.
+	  - job_name: windows
+	    file_sd_configs: [ { files: [ "$work/windows.json" ] } ]
 YAML
+mkdir "$work/windows"
+cat >"$work/windows/metrics" <<-'PAGE'
+	windows_memory_available_bytes 4e9
+	windows_logical_disk_free_bytes{volume="C:"} 2e10
+	windows_logical_disk_size_bytes{volume="C:"} 1e11
+	windows_process_working_set_bytes{process="w3wp",process_id="7",creating_process_id="4"} 3e8
+	windows_process_private_bytes{process="w3wp",process_id="7",creating_process_id="4"} 2e8
+	windows_process_handles{process="w3wp",process_id="7",creating_process_id="4"} 900
+	windows_service_state{name="spooler",state="running"} 0
+	windows_service_state{name="w3svc",state="running"} 1
+	windows_service_start_mode{name="spooler",start_mode="auto"} 1
+	windows_service_start_mode{name="w3svc",start_mode="auto"} 1
+	windows_system_boot_time_timestamp 1.7e9
+PAGE
+python3 -u -m http.server 0 --bind 127.0.0.1 --directory "$work/windows" </dev/null >"$work/windows.log" 2>&1 &
+pids+=("$!")
+windows_listens() { windows_port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' "$work/windows.log" | head -1); [ -n "$windows_port" ]; }
+until_true 30 windows_listens || fail "the page of windows_exporter is not served: $(cat "$work/windows.log")"
+echo "[ { \"targets\": [ \"127.0.0.1:$windows_port\" ], \"labels\": { \"instance\": \"${url#http://}\" } } ]" >"$work/windows.json"
 sed 's/interval: 1m/interval: 1s/' "$dashboards/prometheus/rules.yml" >"$work/rules.yml"
 # One alert more, which fires at once: the list of alerts shows it.
 sed 's/^groups:/&\n  - name: test\n    rules: [ { alert: EtwTest, expr: "etw_session_up == 1", labels: { severity: info } } ]/' \

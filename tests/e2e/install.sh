@@ -51,6 +51,7 @@ same dashboards/grafana '*.json' "$data/grafana"
 same dashboards/external '*.json' "$data/external"
 same dashboards/agents '*' "$data/agents"
 same dashboards/prometheus '*.yml' "$data/prometheus"
+same dashboards/prometheus '*.libsonnet' "$data/prometheus"
 same dashboards/provisioning '*.yaml' "$data/provisioning"
 same docs '*.*' "$documents/docs"
 for file in "$config/schema.json" "$collectors/../schema.json" "$data/mixin.libsonnet" "$documents"/{CHANGELOG.md,LICENSE,README.md,SECURITY.md} \
