@@ -30,7 +30,7 @@ bash .ci/deps-dashboards.sh preview
 PATH=${XDG_CACHE_HOME:-$HOME/.cache}/etw_exporter/$(uname -m)/bin:$PATH
 export PATH
 cmake --preset release
-cmake --build --preset release
+cmake --build --preset release --target etw_exporter make_sample
 
 out=$PWD/build/preview
 rm -rf "$out"
@@ -85,21 +85,31 @@ cat >"$out/prometheus.yml" <<-YAML
 	scrape_configs:
 	  - job_name: etw
 	    static_configs: [ { targets: [ "$exporter" ] } ]
+	  # What any Prometheus scrapes besides. No panel shows it.
+	  - job_name: prometheus
+	    file_sd_configs: [ { files: [ "$out/prometheus.json" ] } ]
+	  - job_name: node
+	    file_sd_configs: [ { files: [ "$out/node.json" ] } ]
 YAML
 prometheus --config.file="$out/prometheus.yml" --storage.tsdb.path="$out/tsdb" --web.listen-address=127.0.0.1:0 \
 	</dev/null 2>"$out/prometheus.log" &
 pids+=("$!")
 until_true 30 grep -q 'Listening on" address=' "$out/prometheus.log" || die "Prometheus does not listen: $(tail -3 "$out/prometheus.log")"
 prometheus=http://127.0.0.1:$(port_in 's/.*Listening on" address=127.0.0.1:\([0-9]*\).*/\1/p' "$out/prometheus.log")
+echo "[ { \"targets\": [ \"${prometheus#http://}\" ] } ]" >"$out/prometheus.json"
+prometheus-node-exporter --web.listen-address=127.0.0.1:0 </dev/null 2>"$out/node.log" >&2 &
+pids+=("$!")
+node_listens() { grep -q 'Listening on.* address=127' "$out/node.log"; }
+until_true 30 node_listens || die "node_exporter does not listen: $(tail -3 "$out/node.log")"
+echo "[ { \"targets\": [ \"$(port_in 's/.*Listening on.* address=\(127[0-9.:]*\).*/\1/p' "$out/node.log")\" ] } ]" >"$out/node.json"
 echo "Collecting $seconds s of data from $recording."
-enough() { curl -fsS --get --data-urlencode "query=count_over_time(up[5m]) >= $seconds" "$prometheus/api/v1/query" | grep -q '"value":\['; }
-until_true $((seconds + 60)) enough || die "Prometheus cannot scrape: $(tail -3 "$out/prometheus.log")"
+enough() { curl -fsS --get --data-urlencode "query=count_over_time(up{job=\"etw\"}[5m]) >= $seconds" "$prometheus/api/v1/query" | grep -q '"value":\['; }
+until_true $((10 * seconds)) enough || die "Prometheus cannot scrape: $(tail -3 "$out/prometheus.log")"
 
 cd dashboards/preview
 node bundle.mjs
 status=0
 node render.mjs "$prometheus" "$out" 1.2 1000 "$themes" || status=1
-echo "Pictures and index.html are in $out."
 if $once; then
 	node select.mjs "$prometheus" "$out" || status=1
 	exit $status

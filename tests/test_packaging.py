@@ -71,6 +71,19 @@ def check_daemonset():
     expect(f"daemonset.yaml: keys of the configuration {keys}", keys <= set(yaml.safe_load(text("config/etw_exporter.yaml"))))
 
 
+# The PodMonitor chooses the pods of the DaemonSet, and gives them the job that the alerts look for.
+def check_podmonitor():
+    monitor = yaml.safe_load(text("packaging/kubernetes/podmonitor.yaml"))
+    daemonset = next(one for one in yaml.safe_load_all(text("packaging/kubernetes/daemonset.yaml")) if one["kind"] == "DaemonSet")
+    template = daemonset["spec"]["template"]
+    endpoint = monitor["spec"]["podMetricsEndpoints"][0]
+    expect("podmonitor.yaml: its namespace", monitor["metadata"]["namespace"] == daemonset["metadata"]["namespace"])
+    expect("podmonitor.yaml: its selector", monitor["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items())
+    expect("podmonitor.yaml: its port", endpoint["port"] in {port["name"] for port in template["spec"]["containers"][0]["ports"]})
+    labels = {one["targetLabel"]: one.get("replacement") for one in endpoint["relabelings"]}
+    expect(f"podmonitor.yaml: labels {labels}", f'job="{labels["job"]}"' in text("dashboards/prometheus/alerts.yml") and "instance" in labels)
+
+
 def check_dockerfile():
     layout = text("cmake/install.cmake")
     for name in re.findall(r"COPY --from=programs (.*) /", text("packaging/kubernetes/Dockerfile")):
@@ -87,7 +100,7 @@ def check_addresses():
                        re.search(r"(^|\.)example\.(org|net|com)$|^schemas\.microsoft\.com$|^www\.debian\.org$|^aka\.ms$|^openvex\.dev$", host))
 
 
-for check in (check_labels, check_daemonset, check_dockerfile, check_addresses):
+for check in (check_labels, check_daemonset, check_podmonitor, check_dockerfile, check_addresses):
     check()
 print("\n".join(faults) or "ok")
 sys.exit(1 if faults else 0)

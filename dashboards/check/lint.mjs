@@ -11,11 +11,11 @@ import { expand, leftOver, panelsOf } from './queries.mjs';
 // The units in use, as Grafana spells them (valueFormats/categories.ts); a word it does not know is printed behind the number.
 const units = new Set(['short', 'bytes', 'binBps', 's', 'percentunit', 'ops', 'iops', 'cps', 'pps', 'reqps', 'dateTimeFromNow']);
 // CPU belongs on the first screen of a host and of a process, where its panels say which collector to turn on. Panels of disk_cause show
-// what the collector disk counts where disk_cause is off.
-const shownAnyway = new Set(['cpu', 'disk_cause']);
+// what the collector disk counts where disk_cause is off, and one of tcp what network counts where tcp is off.
+const shownAnyway = new Set(['cpu', 'disk_cause', 'tcp']);
 const transformations = new Set(['merge', 'organize']);
 const builtins = { __interval: '30s', __interval_ms: '30000', __rate_interval: '1m', __range: '1h', __range_s: '3600', __range_ms: '3600000' };
-const everywhere = ['job', 'instance'];
+const everywhere = ['cluster', 'job', 'instance'];
 
 // Families and their labels: "| `name` | type | labels | …", and the series that a histogram brings.
 function catalogue(markdown) {
@@ -29,6 +29,11 @@ function catalogue(markdown) {
 	}
 	// What Prometheus records of its alerts; `about` is made of further labels by label_join().
 	const alerts = [...everywhere, 'alertname', 'severity', 'about'];
+	// Families of windows_exporter that the dashboards join.
+	for (const name of ['system_boot_time_timestamp', 'system_boot_time_timestamp_seconds', 'system_system_up_time', 'memory_available_bytes']) families.set(`windows_${name}`, everywhere);
+	for (const name of ['free', 'size']) families.set(`windows_logical_disk_${name}_bytes`, [...everywhere, 'volume']);
+	for (const name of ['working_set_bytes', 'private_bytes', 'handles']) families.set(`windows_process_${name}`, [...everywhere, 'process']);
+	families.set('windows_service_state', [...everywhere, 'name', 'state']).set('windows_service_start_mode', [...everywhere, 'name', 'start_mode']);
 	return families.set('up', everywhere).set('ALERTS', [...alerts, 'alertstate']).set('ALERTS_FOR_STATE', alerts);
 }
 // The collector of each family, and whether it is off by default: "## `cpu`, off by default". Families of the exporter have none.

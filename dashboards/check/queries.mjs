@@ -3,7 +3,7 @@
 // Grafana's rules, from its documentation ("Template variables", "Prometheus query editor"):
 //   $__interval       time range / points of the panel, rounded up to a round step; not below the scrape interval
 //   $__rate_interval  max($__interval + scrape interval, 4 x scrape interval); as the minimum step of a query it is the step
-//   a variable of many values is escaped for a regex and becomes (a|b); "All" becomes its allValue
+//   a variable of many values is escaped for a regex and becomes (a|b); "All" becomes its allValue, or without one all its values
 //
 // Runs in node and in the browser.
 
@@ -122,7 +122,7 @@ export async function runDashboard(base, dashboard, { from, to, scrapeMs = 15000
 	for (const panel of panelsOf(dashboard)) {
 		for (const target of panel.targets ?? []) await run(panel, target);
 	}
-	const fields = Object.entries(variables).filter(([, { variable }]) => variable.type !== 'datasource').map(([name, { variable, value, options }]) => {
+	const fields = Object.entries(variables).filter(([, { variable }]) => variable.type !== 'datasource' && variable.hide !== 2).map(([name, { variable, value, options }]) => {
 		const values = [].concat(value);
 		return { name, label: variable.label, options, all: variable.includeAll, shown: values[0] === '$__all' ? 'All' : values.join(' + ') };
 	});

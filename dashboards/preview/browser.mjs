@@ -6,10 +6,14 @@ const launchArguments = ['--headless', '--no-sandbox', '--disable-gpu', '--disab
 
 export const openBrowser = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: launchArguments });
 
+// As long as a busy machine may need; what does not come by then does not come.
+const patience = 300000;
+
 // A page that reports script errors to `failed`.
 export async function openPage(browser, width, failed) {
 	const page = await browser.newPage({ viewport: { width, height: 1000 }, timezoneId: 'UTC', locale: 'en-US' });
 
+	page.setDefaultTimeout(patience);
 	page.on('pageerror', error => failed.push(`${width} px: ${error.stack}`));
 	page.on('console', message => {
 		if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) failed.push(`${width} px: ${message.text()}`);
@@ -20,13 +24,13 @@ export async function openPage(browser, width, failed) {
 export async function showsDashboard(page, uid, chosen = {}) {
 	const wanted = JSON.stringify({ uid, chosen });
 
-	await page.waitForFunction(text => [text, 'failed'].includes(window.previewShows), wanted, { timeout: 60000 });
+	await page.waitForFunction(text => [text, 'failed'].includes(window.previewShows), wanted, { timeout: patience });
 	if (await page.evaluate(() => window.previewShows) === 'failed') throw new Error(`${uid} was not drawn`);
 	// Tables draw only the lines that are in view, so all of the page must be.
 	const height = await page.evaluate(() => document.documentElement.scrollHeight);
 	await page.setViewportSize({ width: page.viewportSize().width, height });
 	await page.waitForFunction(() => [...document.querySelectorAll('[data-type="table"]')]
-		.every(panel => panel.querySelector('[data-empty]') || panel.querySelectorAll('[role="row"] [role="gridcell"]').length > 0), null, { timeout: 60000 });
+		.every(panel => panel.querySelector('[data-empty]') || panel.querySelectorAll('[role="row"] [role="gridcell"]').length > 0), null, { timeout: patience });
 }
 
 // Text that is cut off (but paths and names may be longer than any column), plots without a pixel, panels over one another.

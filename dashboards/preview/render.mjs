@@ -11,6 +11,7 @@ import { serve } from './serve.mjs';
 
 const [, , base, folder, minutes, scrapeMs, themes, to] = process.argv;
 const failed = [];
+let drawn = 0;
 const problems = await makePage(folder, { base, minutes: +minutes, scrapeMs: +scrapeMs, ...(to && { to: +to }) });
 for (const { uid, panel, what, expr } of problems) {
 	if (what !== 'no data') failed.push(`${uid} panel ${panel.id}: ${what}: ${expr}`);
@@ -21,15 +22,21 @@ for (const theme of themes.split(',')) {
 	for (const width of [1600, 900]) {
 		for (const { json: { uid } } of dashboards()) {
 			const page = await openPage(browser, width, failed);
-			await page.goto(`${server.url}?theme=${theme}#${uid}`);
-			await showsDashboard(page, uid);
-			failed.push(...(await faults(page)).map(fault => `${uid} ${fault}`));
-			await page.screenshot({ path: path.join(folder, `${uid}-${width}${end}.png`), fullPage: true });
+			try {
+				await page.goto(`${server.url}?theme=${theme}#${uid}`);
+				await showsDashboard(page, uid);
+				failed.push(...(await faults(page)).map(fault => `${uid} ${fault}`));
+				await page.screenshot({ path: path.join(folder, `${uid}-${width}${end}.png`), fullPage: true });
+				drawn++;
+			} catch (error) {
+				failed.push(`${uid}, ${width} px, ${theme}: no picture: ${error.message}`);
+			}
 			await page.close();
 		}
 	}
 }
 await browser.close();
 server.close();
+console.log(`${drawn} pictures and index.html are in ${folder}.`);
 if (failed.length) console.log(failed.join('\n'));
 process.exitCode = failed.length ? 1 : 0;

@@ -1,12 +1,14 @@
 // The browser test: opens the page, picks a process, and sees the figures of that process and no other; then follows a link.
 //
 // usage: select.mjs PROMETHEUS_URL FOLDER     FOLDER: where index.html is
+import { dashboards } from '../check/dashboards.mjs';
 import { ask } from '../check/queries.mjs';
 import { openBrowser, openPage, showsDashboard } from './browser.mjs';
 import { serve } from './serve.mjs';
 
 const [, , base, folder] = process.argv;
-const uid = 'etw-process-io', panel = '[data-panel="2"]'; // "Written to files"
+const uid = 'etw-process-io', { json } = dashboards().find(({ json: one }) => one.uid === uid);
+const panel = `[data-panel="${json.panels.find(({ title }) => title === 'Written to files by process').id}"]`;
 const failed = [];
 
 async function choosesProcess(page, name) {

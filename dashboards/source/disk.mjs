@@ -2,7 +2,7 @@ import { at, byProcess, closed, dashboard, grown, grownCount, heatmap, optIn, qu
 
 const disk = 'disk=~"$disk"';
 const noInventory = 'No system configuration events in this selection. The collector "disk" learns disks and volumes from them.';
-const outstanding = `sum by (instance, disk) (rate(etw_disk_operation_duration_seconds_sum${at(disk)}[$__rate_interval]))`;
+const outstanding = rate('etw_disk_operation_duration_seconds_sum', 'instance, disk', disk);
 
 const causedWrites = 'etw_disk_caused_written_bytes_total', causedReads = 'etw_disk_caused_read_bytes_total';
 // Bytes a second, as a share of the bytes that the disk is rated for, in a year. 1 TBW is 10^12 bytes.
@@ -11,7 +11,7 @@ const wear = `${causedPerSecond} * 31536000 / ($tbw * 1e12)`;
 
 // By the process that caused it; of hosts where disk_cause is off by the one that issued it, and the legend says so.
 const busiest = (caused, issued) => {
-	const off = `unless on (job, instance) ${caused}${at()}`;
+	const off = `unless on (cluster, job, instance) ${caused}${at()}`;
 	const top = `topk($topn, sum by (process) (increase(${issued}${at(byProcess, disk)}[$__range] @ end()) ${off} @ end()) > 0)`;
 
 	return [
@@ -31,17 +31,17 @@ export default dashboard({
 			heatmap('Reads and writes by response time', 'Time from issue to completion, including the time in the queue. Each column is one interval; brighter cells hold more requests.', 'etw_disk_operation_duration_seconds', { matchers: [disk, 'operation=~"read|write"'] }),
 			timeseries('Response time by operation', 'Median (p50) and 99th percentile (p99) of all selected disks. Buckets are a factor of 2 apart.', 's', quantiles('etw_disk_operation_duration_seconds', 'operation', '{{operation}}', disk)),
 			timeseries('p99 response time by disk', '99th percentile of reads and writes.', 's', [query(quantile(0.99, 'etw_disk_operation_duration_seconds', 'instance, disk', disk, 'operation=~"read|write"'), '{{instance}} disk {{disk}}')]),
-			timeseries('Average outstanding requests', 'Mean number of requests that are queued or in service, computed as the sum of response times per second (Little\'s law).', 'short', [query(outstanding, '{{instance}} disk {{disk}}')]),
+			timeseries('Disk requests under way', 'Requests that are queued or in service, on average: the sum of their response times a second (Little\'s law).', 'short', [query(outstanding, '{{instance}} disk {{disk}}')]),
 			heatmap('Flushes by response time', 'A flush writes the disk\'s own cache to the medium.', 'etw_disk_operation_duration_seconds', { matchers: [disk, 'operation="flush"'], width: 24, height: 7 })),
 		row('Throughput',
 			timeseries('Requests by disk and operation', 'Completed requests.', 'iops', [query(rate('etw_disk_operations_total', 'disk, operation', disk), 'disk {{disk}} {{operation}}')]),
 			timeseries('Bytes by disk', 'Bytes read from and written to each disk.', 'binBps', [
 				query(rate('etw_disk_read_bytes_total', 'disk', disk), 'disk {{disk}} read'), query(rate('etw_disk_written_bytes_total', 'disk', disk), 'disk {{disk}} written')])),
 		row('By process',
-			timeseries('Disk response time by process, per second', 'Sum of the response times of the requests that threads of the process issued. Requests that overlap count in full, so this can grow faster than real time.', 's',
+			timeseries('Disk requests under way by process', 'Requests that threads of the process issued and that are not complete, on average: the sum of their response times a second.', 'short',
 				topRatesAndRest('etw_disk_process_io_seconds_total', 'process', '{{process}}', byProcess), { stack: true, width: 24 }),
-			timeseries('Who makes the disk write', `By the process that caused it, also through the file cache. ${fallback} Cached data then counts for System, which writes it later.`, 'binBps', busiest(causedWrites, 'etw_disk_process_written_bytes_total'), { stack: true, noValue: noTransfers }),
-			timeseries('Who makes the disk read', `By the process that it reads for, ahead too. ${fallback} Reads served from the cache do not reach the disk and are not counted.`, 'binBps', busiest(causedReads, 'etw_disk_process_read_bytes_total'), { stack: true, noValue: noTransfers }),
+			timeseries('Who makes the disk write', `By the process that caused the writes, also those through the file cache. ${fallback} Cached data then counts for System, which writes it later.`, 'binBps', busiest(causedWrites, 'etw_disk_process_written_bytes_total'), { stack: true, noValue: noTransfers }),
+			timeseries('Who makes the disk read', `By the process for which the disk reads, read-ahead included. ${fallback} Reads served from the cache do not reach the disk and are not counted.`, 'binBps', busiest(causedReads, 'etw_disk_process_read_bytes_total'), { stack: true, noValue: noTransfers }),
 			table('Totals in the time range', 'Disk use by process, including the first values of processes that started in the time range.', { process: 'Process' }, [
 				['Response time', grown('etw_disk_process_io_seconds_total', 'process', byProcess), 's', { bar: true, width: 150 }],
 				['Written', grown('etw_disk_process_written_bytes_total', 'process', byProcess, disk), 'bytes'],
@@ -51,12 +51,12 @@ export default dashboard({
 			timeseries('Requests by process', 'Completed requests by the process whose thread issued them.', 'iops', topRates('etw_disk_process_operations_total', 'process', '{{process}}', byProcess, disk), { width: 24 })),
 		optIn('Who makes the disk busy', ['disk_cause'], 'Delayed writes of the file cache count for the process that wrote the data, not for System; docs/caused-writes.md has the rules.',
 			timeseries('Disk writes by how they were caused', 'direct: unbuffered or written through. cached: through the file cache. mapped: pages of memory. metadata: the file system itself. unknown: no event says who caused them.', 'binBps', [query(rate(causedWrites, 'how', byProcess, disk), '{{how}}')], { stack: true }),
-			timeseries('Disk reads by how they were caused', 'unknown: System read ahead for no process that is known.', 'binBps', [query(rate(causedReads, 'how', byProcess, disk), '{{how}}')], { stack: true }),
-			table('Caused in the time range, and the wear of an SSD', 'Wear: the share of a disk\'s rated TBW (terabytes written, chosen above) that a year of such writes uses up. Of one disk: choose it above. What the drive itself writes besides is not included.', { process: 'Process' }, [
+			timeseries('Disk reads by how they were caused', 'unknown: System read ahead, and no event says for which process.', 'binBps', [query(rate(causedReads, 'how', byProcess, disk), '{{how}}')], { stack: true }),
+			table('Caused in the time range, and the wear of an SSD', 'Wear: the share of a disk\'s rated TBW (terabytes written, chosen above) that a year of such writes uses up. It is right for one disk only, so choose one above. What the drive writes on its own is not included.', { process: 'Process' }, [
 				['Written', grown(causedWrites, 'process', byProcess, disk), 'bytes', { bar: true, width: 150 }],
 				['Read', grown(causedReads, 'process', byProcess, disk), 'bytes'],
-				['Written a day', `${causedPerSecond} * 86400`, 'bytes'],
-				['Wear in a year', wear, 'percentunit'],
+				['Written a day', `${causedPerSecond} * 86400`, 'bytes', { width: 120 }],
+				['Wear in a year', wear, 'percentunit', { width: 125 }],
 			], { width: 24 })),
 		row('Hard page faults',
 			timeseries('Hard faults by process', 'Page faults that read from disk. The thread is blocked until the page is in memory.', 'suffix:faults/s', topRates('etw_memory_hard_faults_total', 'process', '{{process}}', byProcess), { width: 8 }),

@@ -1,9 +1,14 @@
-// What a panel says when it has no data: which events it shows, and which collector, kernel flags or providers deliver them.
+// What a panel says when it has no data: which events it shows, and which collector, kernel flags or providers deliver them. Whether none
+// happened or none were recorded cannot be seen there, so the text names both.
 //
 // Rows in the order in which they are tried; lint.mjs compares the families with config/METRICS.md.
 const kernel = flags => `kernel flag${flags.includes(',') ? 's' : ''} ${flags}`;
 const collectors = [
-	['file', /^etw_file_(operations|((paging|filter)_)?(read|written)_bytes)_total$/, 'file events', kernel('FILE_IO_INIT')],
+	['file', /^etw_file_written_/, 'writes to files', kernel('FILE_IO_INIT')],
+	['file', /^etw_file_read_/, 'reads of files', kernel('FILE_IO_INIT')],
+	['file', /^etw_file_paging_/, 'paging I/O of files', kernel('FILE_IO_INIT')],
+	['file', /^etw_file_filter_/, 'I/O of minifilters', kernel('FILE_IO_INIT')],
+	['file', /^etw_file_operations_/, 'file operations', kernel('FILE_IO_INIT')],
 	['file_errors', /^etw_file_operation_errors_/, 'failed file operations', kernel('FILE_IO, FILE_IO_INIT')],
 	['file_groups', /^etw_file_group_/, 'file operations in a path group', kernel('FILE_IO_INIT')],
 	['file_latency', /^etw_file_(process_)?operation_duration_/, 'completed file operations', kernel('FILE_IO, FILE_IO_INIT')],
@@ -15,6 +20,9 @@ const collectors = [
 	['virtual_alloc', /^etw_memory_virtual_/, 'allocations of address space', kernel('VIRTUAL_ALLOC')],
 	['tcp', /^etw_tcp_(connect_duration|process)_/, 'outbound TCP connections', 'provider Microsoft-Windows-TCPIP'],
 	['network', /^etw_network_/, 'network events', kernel('NETWORK_TCPIP')],
+	['network', /^etw_tcp_connections_/, 'new TCP connections', kernel('NETWORK_TCPIP')],
+	['network', /^etw_tcp_disconnects_/, 'ends of TCP connections', kernel('NETWORK_TCPIP')],
+	['network', /^etw_tcp_retransmits_/, 'retransmitted TCP segments', kernel('NETWORK_TCPIP')],
 	['network', /^etw_tcp_/, 'such TCP events', kernel('NETWORK_TCPIP')],
 	['dns', /^etw_dns_/, 'DNS queries', 'provider Microsoft-Windows-DNS-Client'],
 	['http', /^etw_http_/, 'HTTP.sys requests', 'provider Microsoft-Windows-HttpService'],
@@ -39,5 +47,5 @@ export function emptyText(expr) {
 	const [name, , what, needs] = collectors.find(([, families]) => families.test(family)) ?? [];
 
 	if (!name) return undefined;
-	return `No ${what} in this selection. They come from the collector "${name}" (${needs})${recorded ? ', through the recording rules' : ''}.`;
+	return `No ${what} in this selection: none happened, or nothing counts them. That needs the collector "${name}" (${needs})${recorded ? ' and the recording rules' : ''}.`;
 }

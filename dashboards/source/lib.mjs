@@ -9,28 +9,37 @@ const datasource = { type: 'prometheus', uid: '${datasource}' };
 // ---- queries ----
 
 // The selector every query carries; `more` are further matchers, `process=~"$process"` and the like.
-export const at = (...more) => `{${['job=~"$job"', 'instance=~"$instance"', ...more].join(', ')}}`;
+export const at = (...more) => `{${['cluster=~"$cluster"', 'job=~"$job"', 'instance=~"$instance"', ...more].join(', ')}}`;
 export const byProcess = 'process=~"$process"';
 export const ofProcess = 'process="$process"'; // on the page of one process
 // Pipes and mail slots are written with the same requests, but to no file.
 export const ofFiles = 'volume!~"pipe|mailslot"';
 
-export const rate = (metric, by, ...matchers) => `sum by (${by}) (rate(${metric}${at(...matchers)}[$__rate_interval]))`;
+// rate() or increase() over a range. Prometheus stores a histogram as classic series (_bucket, _sum, _count), as a native one (the family
+// itself), or as both: a query takes what is there.
+const over = (call, metric, range, ...matchers) => {
+	const of = name => `${call}(${name}${at(...matchers)}${range})`;
+	const [, family, part] = metric.match(/^(\w+)_(sum|count)$/) ?? [];
+
+	return part ? `(${of(metric)} or histogram_${part}(${of(family)}))` : of(metric);
+};
+export const rate = (metric, by, ...matchers) => `sum by (${by}) (${over('rate', metric, '[$__rate_interval]', ...matchers)})`;
 
 // Growth over the whole range, including the first values of new series (increase() misses them; see prometheus/rules.yml).
 export const grown = (metric, by, ...matchers) => {
 	const series = `${metric}${at(...matchers)}`;
-	return `sum by (${by}) (((${series} unless ${series} offset $__range) and on (job, instance) (up offset $__range == 1)) or increase(${series}[$__range]))`;
+	return `sum by (${by}) (((${series} unless ${series} offset $__range) and on (cluster, job, instance) (up offset $__range == 1)) or increase(${series}[$__range]))`;
 };
 // Growth since a short time ago, as a whole number. increase() would miss one of a few events: that between the last scrape before its
 // window and the first one within.
 export const grownSince = (ago, metric, by, ...matchers) => {
 	const series = `${metric}${at(...matchers)}`, before = `${series} offset ${ago}`;
-	return `sum by (${by}) (((${series} unless ${before}) and on (job, instance) (up offset ${ago} == 1)) or clamp_min(${series} - ${before}, 0))`;
+	return `sum by (${by}) (((${series} unless ${before}) and on (cluster, job, instance) (up offset ${ago} == 1)) or clamp_min(${series} - ${before}, 0))`;
 };
 
 // The top N over the whole range, so that a series neither comes nor goes within a panel; without those that stood at one value.
-const top = (metric, by, ...matchers) => `topk($topn, sum by (${by}) (increase(${metric}${at(...matchers)}[$__range] @ end())) > 0)`;
+const inRange = (metric, ...matchers) => over('increase', metric, '[$__range] @ end()', ...matchers);
+export const top = (metric, by, ...matchers) => `topk($topn, sum by (${by}) (${inRange(metric, ...matchers)}) > 0)`;
 export const topRates = (metric, by, legend, ...matchers) => [
 	query(`${rate(metric, by, ...matchers)} and on (${by}) ${top(metric, by, ...matchers)}`, legend),
 ];
@@ -39,6 +48,17 @@ export const topRatesAndRest = (metric, by, legend, ...matchers) => [
 	...topRates(metric, by, legend, ...matchers),
 	query(`sum(${rate(metric, by, ...matchers)} unless on (${by}) ${top(metric, by, ...matchers)})`, rest),
 ];
+
+// Two families with the same labels added up, also where only one of them has a series. The second gets a label more: the series of both
+// would otherwise be the same for `or`.
+const both = (one, other) => `(${one} or label_replace(${other}, "direction", "other", "", ""))`;
+export const rateOfBoth = ([one, other], by, ...matchers) =>
+	`sum by (${by}) ${both(over('rate', one, '[$__rate_interval]', ...matchers), over('rate', other, '[$__rate_interval]', ...matchers))}`;
+export const topRatesOfBoth = ([one, other], by, legend, ...matchers) => {
+	const all = rateOfBoth([one, other], by, ...matchers), chosen = `topk($topn, sum by (${by}) ${both(inRange(one, ...matchers), inRange(other, ...matchers))} > 0)`;
+
+	return [query(`${all} and on (${by}) ${chosen}`, legend), query(`sum(${all} unless on (${by}) ${chosen})`, rest)];
+};
 
 // Whole numbers: increase() extrapolates, and so makes 8.11 of 8 starts.
 export const grownCount = (metric, by, ...matchers) => `round(${grown(metric, by, ...matchers)})`;
@@ -53,8 +73,9 @@ export const topGauges = (metric, by, legend, ...matchers) => [
 
 // An interval without observations is a gap, not NaN.
 export const quantile = (q, metric, by, ...matchers) => {
-	const labels = ['le', by].filter(Boolean).join(', ');
-	return `histogram_quantile(${q}, sum by (${labels}) (rate(${metric}_bucket${at(...matchers)}[$__rate_interval]))) >= 0`;
+	const of = (series, labels) => `histogram_quantile(${q}, sum by (${labels}) (rate(${series}${at(...matchers)}[$__rate_interval])))`;
+
+	return `(${of(metric, by)} or ${of(`${metric}_bucket`, ['le', by].filter(Boolean).join(', '))}) >= 0`;
 };
 export const quantiles = (metric, by, legend, ...matchers) =>
 	[0.5, 0.99].map(q => query(quantile(q, metric, by, ...matchers), `p${q * 100} ${legend}`.trim()));
@@ -86,19 +107,25 @@ const softMaxOf = unit => ({ s: 1e-6, percentunit: 0.01, bytes: 1024, binBps: 10
 // Series named by a process have that process's colour, the same in each panel, and lead to its page.
 const rest = 'all others';
 const nameOfProcess = '{{process}}';
-// Grafana's colours by name are often alike. The processes that are busiest on most hosts have fixed colours here.
+// Grafana's colours by name are often alike. The processes that most hosts have or that are busiest there have fixed colours here.
 const processColours = {
 	System: 'green', WmiPrvSE: '#e377c2', Robocopy: '#bcbd22', WerFault: '#7f8fa6', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: '#20b2aa', explorer: 'yellow',
+	conhost: '#8c6d31', csrss: '#5b8ff9', services: '#d4a373', smss: '#9e9e9e', wininit: '#b5651d', winlogon: '#c0ca33', dwm: '#26c6da', spoolsv: '#ab47bc', SearchIndexer: '#ff8a65', taskhostw: '#66bb6a', cmd: '#78909c', chrome: '#fbc02d', msedge: '#0097a7', Idle: '#bdbdbd',
+	_unknown: '#6d6d6d', _other: '#555555',
 };
 
 // Options: stack; max and softMax of the axis; fill in percent; width, height; bars: `counted()` queries, one bar for each interval;
-// colours: of series by name; legend: 'list' has names only, 'table' mean and maximum too, at the right where the panel has the width for it.
-export function timeseries(title, description, unit, targets, { stack = false, max, softMax = max === undefined ? softMaxOf(unit) : undefined, colours = {}, fill, decimals, bars = false, width = 12, height = 9, legend = width < 24 ? 'list' : 'table', noValue } = {}) {
+// colours: of series by name; step: a line of steps, for values that are bounds of buckets.
+export function timeseries(title, description, unit, targets, { stack = false, max, softMax = max === undefined ? softMaxOf(unit) : undefined, colours = {}, fill, decimals, bars = false, step = false, width = 12, height = 9, noValue } = {}) {
 	const ofProcesses = targets[0].legendFormat === nameOfProcess;
+	// Many lines: the greatest stand first in the legend, and areas that cover each other are not filled.
+	const many = targets.some(({ legendFormat }) => legendFormat.includes('{{')), long = targets.some(({ legendFormat }) => /\}\}.*\{\{/.test(legendFormat));
+	const legend = width > (long ? 8 : 6) && (many || width === 24) ? 'table' : 'list';
+	const calcs = legend === 'list' ? [] : bars ? ['sum'] : width < 12 ? ['mean'] : ['mean', 'max'];
 	const custom = {
 		axisBorderShow: false, axisCenteredZero: false, axisColorMode: 'text', axisLabel: '', axisPlacement: 'auto', ...(softMax !== undefined && { axisSoftMax: softMax }), barAlignment: 0,
-		drawStyle: bars ? 'bars' : 'line', fillOpacity: fill ?? (stack || bars ? 40 : 8), gradientMode: 'none', hideFrom: { legend: false, tooltip: false, viz: false },
-		lineInterpolation: 'linear', lineWidth: 1, pointSize: 4, scaleDistribution: { type: 'linear' }, showPoints: 'never', spanNulls: false,
+		drawStyle: bars ? 'bars' : 'line', fillOpacity: fill ?? (stack || bars ? 40 : many ? 0 : 8), gradientMode: 'none', hideFrom: { legend: false, tooltip: false, viz: false },
+		lineInterpolation: step ? 'stepAfter' : 'linear', lineWidth: 1, pointSize: 4, scaleDistribution: { type: 'linear' }, showPoints: 'never', spanNulls: false,
 		stacking: { group: 'A', mode: stack || bars ? 'normal' : 'none' }, thresholdsStyle: { mode: 'off' },
 	};
 	const defaults = { color: { mode: ofProcesses ? 'palette-classic-by-name' : 'palette-classic' }, custom, mappings: [], min: 0, thresholds: thresholds('green'), unit };
@@ -112,7 +139,7 @@ export function timeseries(title, description, unit, targets, { stack = false, m
 		...(targets.some(({ legendFormat }) => legendFormat === rest) ? [override(rest, [fixed('#808080'), { id: 'links', value: [] }])] : []),
 	];
 	return panel('timeseries', title, description, bars ? targets.map(perInterval) : targets, { defaults, overrides }, {
-		legend: { calcs: legend === 'table' ? ['mean', 'max'] : [], displayMode: legend, placement: legend === 'table' && width === 24 ? 'right' : 'bottom', showLegend: true, ...(legend === 'table' && { sortBy: 'Mean', sortDesc: true }) },
+		legend: { calcs, displayMode: legend, placement: width === 24 ? 'right' : 'bottom', showLegend: true, ...(legend === 'table' && { sortBy: bars ? 'Total' : 'Mean', sortDesc: true }) },
 		tooltip: { mode: 'multi', sort: 'desc' },
 	}, { width, height, ...(bars && { maxDataPoints: 60 }) });
 }
@@ -140,9 +167,11 @@ export function bars(title, description, unit, targets, { width = 12, height = 9
 }
 
 // Each observation is in one cell. The second half keeps intervals without observations out, so that a panel of them says why it is empty.
+// Of a native histogram Grafana gets the histogram itself.
 export function heatmap(title, description, metric, { matchers = [], width = 12, height = 9, noValue } = {}) {
 	const grew = (series, by) => grownSince('$__rate_interval', `${metric}_${series}`, by, ...matchers);
-	const expr = `${grew('bucket', 'le')} and on () ${grew('count', '')} > 0`;
+	const native = `sum(increase(${metric}${at(...matchers)}[$__rate_interval]))`;
+	const expr = `${grew('bucket', 'le')} and on () ${grew('count', '')} > 0 or on () (${native} and on () histogram_count(${native}) > 0)`;
 	return panel('heatmap', title, description, [perInterval({ ...query(expr, '{{le}}'), format: 'heatmap' })], {
 		defaults: { custom: { hideFrom: { legend: false, tooltip: false, viz: false }, scaleDistribution: { type: 'linear' } }, noValue }, overrides: [],
 	}, {
@@ -154,10 +183,11 @@ export function heatmap(title, description, metric, { matchers = [], width = 12,
 	}, { width, height });
 }
 
-// columns: [[header, expression, unit, { bar, width, steps, decimals }]]; keys: the labels that name a line, { label: header };
+// columns: [[header, expression, unit, { bar, width, steps, decimals }]]; a bar needs a number in each line, which it gets from the other
+// columns, unless it is `filled`; keys: the labels that name a line, { label: header };
 // widths: of those, in pixels, where values are long. Without columns the lines of `info`, a family whose value is always 1.
 export function table(title, description, keys, columns, { info, width = 24, height = 10, sortBy, links = {}, widths = {}, noValue } = {}) {
-	const exprs = info ? [info] : columns.map(([, expr], i) => (columns[i][3]?.bar ? [expr, ...columns.filter((_, j) => j !== i).map(([, other]) => `0 * ${other}`)].join(' or ') : expr));
+	const exprs = info ? [info] : columns.map(([, expr, , more = {}], i) => (more.bar && !more.filled ? [expr, ...columns.filter((_, j) => j !== i).map(([, other]) => `0 * ${other}`)].join(' or ') : expr));
 	const value = i => (exprs.length === 1 ? 'Value' : `Value #${String.fromCharCode(65 + i)}`);
 	const renameByName = { ...keys }, indexByName = {}, overrides = [];
 
@@ -177,7 +207,8 @@ export function table(title, description, keys, columns, { info, width = 24, hei
 			...(more.decimals !== undefined ? [{ id: 'decimals', value: more.decimals }] : []),
 			// The bar's scale is that of its column; without fieldMinMax it would be that of all columns.
 			...(more.bar ? [{ id: 'custom.cellOptions', value: { mode: 'basic', type: 'gauge', valueDisplayMode: 'text' } }, { id: 'min', value: 0 },
-				{ id: 'fieldMinMax', value: true }, { id: 'color', value: { mode: 'continuous-BlPu' } }] : []),
+				{ id: 'fieldMinMax', value: true }, { id: 'color', value: { mode: 'continuous-BlPu' } },
+				{ id: 'mappings', value: [{ type: 'value', options: { 0: { text: '–', index: 0 } } }] }] : []),
 			...(more.steps ? [{ id: 'custom.cellOptions', value: { type: 'color-text' } }, { id: 'thresholds', value: thresholds('text', ...more.steps) }] : []),
 		]));
 	});
@@ -204,6 +235,17 @@ export const alertList = ({ width = 24, height = 6 } = {}) => {
 	return table('Alerts', 'Alerts of alerts.yml that fire, and those that wait for their time to fire (pending).', { alertname: 'Alert', alertstate: 'State', severity: 'Severity', instance: 'Host', about: 'About' }, [
 		['Since', `1000 * max by (${labels.join(', ')}) (${about})`, 'dateTimeFromNow', { width: 130 }],
 	], { width, height, noValue: 'No alert fires or is pending (of those that Prometheus evaluates: alerts.yml).', links: { instance: hostPage('${__data.fields.instance}', '__data.fields.instance') }, widths: { alertname: 190, alertstate: 80, severity: 85 } });
+};
+
+// Families of windows_exporter, which is scraped by another job: its series have the same instance if both jobs are relabelled alike.
+const windowsAt = (...more) => `{${['cluster=~"$cluster"', 'instance=~"$instance"', ...more].join(', ')}}`;
+export const windows = {
+	at: windowsAt,
+	of: (metric, by, ...matchers) => `sum by (${by}) (${metric}${windowsAt(...matchers)})`,
+	// Its name has changed twice.
+	started: ['windows_system_boot_time_timestamp', 'windows_system_boot_time_timestamp_seconds', 'windows_system_system_up_time'].map(name => name + windowsAt()).join(' or '),
+	note: 'What ETW does not say comes from [windows_exporter](https://github.com/prometheus-community/windows_exporter), if Prometheus scrapes it too and both have the same `instance` (see `prometheus/scrape/file-sd.yml`).',
+	empty: { noValue: 'windows_exporter is not scraped with this host as its instance, or its collector is off.' },
 };
 
 export const text = (content, { width = 24, height = 2 } = {}) => ({
@@ -235,13 +277,18 @@ export const variables = {
 		current: { selected: false, text: 'default', value: 'default' }, hide: 0, includeAll: false, label: 'Data source', multi: false,
 		name: 'datasource', options: [], query: 'prometheus', refresh: 1, regex: '', skipUrlSync: false, type: 'datasource',
 	},
-	job: choice('job', 'Job', 'label_values(etw_exporter_build_info, job)'),
-	instance: choice('instance', 'Host', 'label_values(etw_exporter_build_info{job=~"$job"}, instance)'),
-	process: choice('process', 'Process', 'label_values(etw_events_total{job=~"$job", instance=~"$instance"}, process)'),
+	// Hidden, and without effect where the series have no such label. The mixin shows it.
+	cluster: choice('cluster', 'Cluster', 'label_values(etw_exporter_build_info, cluster)', { hide: 2 }),
+	// Without an allValue "All" means the jobs that the list has. `.*` would be every job of the server: `up` and `process_…` are in all of them.
+	job: choice('job', 'Job', 'label_values(etw_exporter_build_info{cluster=~"$cluster"}, job)', { allValue: undefined }),
+	instance: choice('instance', 'Host', 'label_values(etw_exporter_build_info{cluster=~"$cluster", job=~"$job"}, instance)'),
+	// One host unless more are chosen; of many values, because Grafana escapes a name for =~ only there.
+	oneInstance: choice('instance', 'Host', 'label_values(etw_exporter_build_info{cluster=~"$cluster", job=~"$job"}, instance)', { current: { selected: false, text: [], value: [] }, includeAll: false }),
+	process: choice('process', 'Process', 'label_values(etw_events_total{cluster=~"$cluster", job=~"$job", instance=~"$instance"}, process)'),
 	// One process: stands behind =, because Grafana escapes no name for a regular expression where only one can be chosen.
-	oneProcess: { ...choice('process', 'Process', 'label_values(etw_events_total{job=~"$job", instance=~"$instance", process!~"_none|Idle"}, process)'), allValue: undefined, current: { selected: false, text: '', value: '' }, includeAll: false, multi: false },
-	volume: choice('volume', 'Volume', `label_values(etw_file_written_bytes_total{job=~"$job", instance=~"$instance", ${ofFiles}}, volume)`),
-	disk: choice('disk', 'Disk', 'label_values(etw_disk_operations_total{job=~"$job", instance=~"$instance"}, disk)'),
+	oneProcess: { ...choice('process', 'Process', 'label_values(etw_events_total{cluster=~"$cluster", job=~"$job", instance=~"$instance", process!~"_none|Idle"}, process)'), allValue: undefined, current: { selected: false, text: '', value: '' }, includeAll: false, multi: false },
+	volume: choice('volume', 'Volume', `label_values(etw_file_written_bytes_total{cluster=~"$cluster", job=~"$job", instance=~"$instance", ${ofFiles}}, volume)`),
+	disk: choice('disk', 'Disk', 'label_values(etw_disk_operations_total{cluster=~"$cluster", job=~"$job", instance=~"$instance"}, disk)'),
 	topn: {
 		current: { selected: true, text: '10', value: '10' }, hide: 0, includeAll: false, label: 'Top', multi: false, name: 'topn',
 		options: ['5', '10', '20', '50'].map(n => ({ selected: n === '10', text: n, value: n })), query: '5,10,20,50',
@@ -268,28 +315,33 @@ const annotations = [
 
 // Links keep the data source, the job, the host and the time range; a variable that the link sets is not carried over.
 // `value` is a macro of Grafana without braces, `__data.fields.process`; encoded, because names contain + and &.
-const carried = ['datasource', 'job', 'instance'];
+const carried = ['datasource', 'cluster', 'job', 'instance'];
 const carry = variable => carried.filter(name => name !== variable).map(name => (name === 'datasource' ? 'var-datasource=${datasource}' : `\${${name}:queryparam}`)).join('&');
 export const linkTo = (title, uid, variable, value) =>
 	[{ targetBlank: false, title, url: `/d/${uid}?${carry(variable)}&\${__url_time_range}&var-${variable}=\${${value}:percentencode}` }];
 export const processPage = (name, value) => linkTo(`Everything about ${name}`, 'etw-process', 'process', value);
+// The page of the process that is chosen, on another host.
+export const processOn = [{ targetBlank: false, title: 'This process on ${__data.fields.instance}', url: `/d/etw-process?${carry('instance')}&\${__url_time_range}&\${process:queryparam}&var-instance=\${__data.fields.instance:percentencode}` }];
 export const hostPage = (name, value) => linkTo(`Overview of ${name}`, 'etw-host', 'instance', value);
+
+// The id of a panel stays as long as its title does, because alerts and bookmarks have it in links. lint.mjs finds two that are the same.
+const idOf = (type, title) => [...`${type} ${title}`].reduce((hash, letter) => (hash * 31 + letter.codePointAt()) % 1000003, 7);
 
 const place = rows => {
 	const panels = [];
-	let id = 0, y = 0;
+	let texts = 0, y = 0;
 	const lay = (list, into) => {
 		let x = 0, tallest = 0;
 		for (const { width, height, ...rest } of list) {
 			if (x + width > 24) { x = 0; y += tallest; tallest = 0; }
-			into.push({ id: ++id, ...rest, gridPos: { h: height, w: width, x, y } });
+			into.push({ id: rest.type === 'text' ? ++texts : idOf(rest.type, rest.title), ...rest, gridPos: { h: height, w: width, x, y } });
 			x += width;
 			tallest = Math.max(tallest, height);
 		}
 		y += tallest;
 	};
 	for (const { title, collapsed = false, panels: list } of rows) {
-		const head = { id: ++id, type: 'row', title, collapsed, gridPos: { h: 1, w: 24, x: 0, y: y++ }, panels: [] };
+		const head = { id: idOf('row', title), type: 'row', title, collapsed, gridPos: { h: 1, w: 24, x: 0, y: y++ }, panels: [] };
 		panels.push(head);
 		const start = y;
 		lay(list, collapsed ? head.panels : panels);
@@ -304,9 +356,10 @@ const tabs = uid => list.filter(other => other.uid !== uid).map(other => ({
 	url: `/d/${other.uid}?${carry()}`,
 }));
 
-export const dashboard = ({ uid, description, use, rows }) => ({
+// hosts: the variable for the host, 'instance' or 'oneInstance'.
+export const dashboard = ({ uid, description, hosts = 'instance', use, rows }) => ({
 	annotations: { list: annotations }, description, editable: true, fiscalYearStartMonth: 0, graphTooltip: 1, id: null, links: tabs(uid),
 	panels: place(rows), refresh: '30s', schemaVersion: 39, tags: ['etw_exporter'],
-	templating: { list: ['datasource', 'job', 'instance', ...use].map(name => variables[name]) },
+	templating: { list: ['datasource', 'cluster', 'job', hosts, ...use].map(name => variables[name]) },
 	time: { from: 'now-1h', to: 'now' }, timepicker: {}, timezone: 'browser', title: `ETW / ${list.find(one => one.uid === uid).title}`, uid, version: 1, weekStart: '',
 });

@@ -1,5 +1,7 @@
 import { at, byProcess, counted, dashboard, grown, grownCount, heatmap, optIn, query, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
+const failures = 'No failed connections in this selection: none happened, or neither the collector "tcp" (provider Microsoft-Windows-TCPIP) nor "network" (kernel flag NETWORK_TCPIP) counts them.';
+
 export default dashboard({
 	uid: 'etw-network',
 	description: 'Which processes use the network, how much they send and receive, and which connections fail.',
@@ -21,7 +23,7 @@ export default dashboard({
 			timeseries('Connections established', 'Outbound connections were made by the process, inbound ones accepted by it.', 'suffix:conn/s', topRates('etw_tcp_connections_total', 'process, direction', '{{process}} {{direction}}', byProcess)),
 			timeseries('Connections closed', 'By process.', 'suffix:conn/s', topRates('etw_tcp_disconnects_total', 'process', '{{process}}', byProcess)),
 			timeseries('Segments retransmitted', 'TCP segments retransmitted in each interval, after loss or because the peer answered late.', 'short', [counted('etw_tcp_retransmits_total', 'process', '{{process}}', byProcess)], { bars: true }),
-			timeseries('Failed connections by reason', 'In each interval. The event does not name the process. The collector tcp does.', 'short', [counted('etw_tcp_connect_failures_total', 'reason', '{{reason}}')], { bars: true })),
+			timeseries('Failed connections by reason', 'In each interval. From the collector tcp where it is on, whose reasons are the exact ones; else from the kernel, which calls most of them "other".', 'short', [query(`${counted('etw_tcp_process_connect_failures_total', 'reason', '', byProcess).expr} or on () ${counted('etw_tcp_connect_failures_total', 'reason', '').expr}`, '{{reason}}')], { bars: true, noValue: failures })),
 		optIn('TCP connection time and failures by process', ['tcp'], 'Events of the provider Microsoft-Windows-TCPIP.',
 			heatmap('Outbound connections by connection time', 'Time from the request to the end of the handshake.', 'etw_tcp_connect_duration_seconds'),
 			timeseries('Failed connections by process and reason', 'Outbound connections in each interval that could not be established.', 'short', [counted('etw_tcp_process_connect_failures_total', 'process, reason', '{{process}}: {{reason}}', byProcess)], { bars: true })),

@@ -1,4 +1,4 @@
-import { at, bars, byProcess, dashboard, grown, grownCount, heatmap, instant, ofFiles, optIn, quantile, query, rate, row, stat, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { at, bars, byProcess, dashboard, grown, grownCount, heatmap, instant, ofFiles, optIn, quantile, query, rate, row, stat, table, timeseries, top, topRates, topRatesAndRest, topRatesOfBoth } from './lib.mjs';
 
 const written = 'etw_file_written_bytes_total', volume = `volume=~"$volume", ${ofFiles}`;
 const shareOfWritten = matcher => query(`(sum(rate(${written}${at(matcher, ofFiles)}[$__rate_interval])) or on () vector(0)) / (sum(rate(${written}${at(ofFiles)}[$__rate_interval])) > 0)`);
@@ -9,7 +9,7 @@ export default dashboard({
 	use: ['process', 'volume', 'topn'],
 	rows: [
 		row('File writes by process',
-			timeseries('Written to files by process', 'Bytes that programs wrote to files, cached or not. Paging I/O is shown separately, so no byte is counted twice. The height of the stack is the total; processes outside the top are one band.',
+			timeseries('Written to files by process', 'Bytes that programs wrote to files, cached or not. Paging I/O is shown separately, so no byte is counted twice. The height of the stack is the total; the processes that are not among the top are one band.',
 				'binBps', topRatesAndRest(written, 'process', '{{process}}', byProcess, volume), { stack: true, width: 24, height: 12 }),
 			table('Totals in the time range', 'File and disk use by process, including the first values of processes that started in the time range. To disk: bytes that threads of the process wrote to a disk.', { process: 'Process' }, [
 				['Written', grown(written, 'process', byProcess, volume), 'bytes', { bar: true, width: 150 }],
@@ -31,8 +31,8 @@ export default dashboard({
 				]),
 			timeseries('Paging writes by process', 'Bytes written for the cache manager and for memory-mapped files.', 'binBps', topRates('etw_file_paging_written_bytes_total', 'process', '{{process}}', byProcess, volume)),
 			timeseries('Paging reads by process', 'Bytes read for the cache manager and for memory-mapped files.', 'binBps', topRates('etw_file_paging_read_bytes_total', 'process', '{{process}}', byProcess, volume)),
-			timeseries('Read and written by minifilters', 'What virus scanners and other minifilters read and write themselves, by the process in whose thread they do it. It is part of no other panel.', 'binBps', [
-				...topRates('etw_file_filter_read_bytes_total', 'process', '{{process}} read', byProcess, volume), ...topRates('etw_file_filter_written_bytes_total', 'process', '{{process}} written', byProcess, volume)], { width: 24 })),
+			timeseries('Read and written by minifilters', 'What virus scanners and other minifilters read and write themselves, by the process in whose thread they do it. It is part of no other panel.', 'binBps',
+				topRatesOfBoth(['etw_file_filter_read_bytes_total', 'etw_file_filter_written_bytes_total'], 'process', '{{process}}', byProcess, volume), { width: 24 })),
 		row('Operations and volumes',
 			timeseries('File operations by kind', 'Operations requested, whether they succeeded or not. create includes opening an existing file.', 'ops', [query(rate('etw_file_operations_total', 'operation', byProcess), '{{operation}}')]),
 			timeseries('File operations by process', 'All kinds together.', 'ops', topRates('etw_file_operations_total', 'process', '{{process}}', byProcess)),
@@ -54,13 +54,13 @@ export default dashboard({
 			timeseries('Read by path group and process', 'A file belongs to the first group whose patterns match its path.', 'binBps', topRates('etw_file_group_read_bytes_total', 'group, process', '{{group}}: {{process}}', byProcess), { stack: true }),
 			timeseries('Operations by path group', 'File operations requested, whether they succeeded or not.', 'ops', topRates('etw_file_group_operations_total', 'group, operation', '{{group}}: {{operation}}', byProcess), { width: 24 })),
 		optIn('Most written files', ['file_top'], 'The list changes all the time; only the last minute counts.',
-			table('Most written files of the last minute', 'The figures are lower bounds: at least so many bytes were written. Paging I/O is not included.', { path: 'Path', process: 'Process' }, [
+			table('Most written files of the last minute', 'The figures are lower bounds. Paging I/O is not included.', { path: 'Path', process: 'Process' }, [
 				['Written', `topk($topn, sum by (path, process) (etw_file_top_written_bytes${at(byProcess)}))`, 'bytes', { bar: true, width: 150 }],
 			], { widths: { process: 160 } })),
-		optIn('What minifilters cost', ['minifilter'], 'Virus scanners, backup, encryption and the like hold each file operation up; docs/minifilters.md has more questions. Two events for each operation and minifilter.',
-			timeseries('Time in minifilters by driver', 'Seconds a second by which threads of all processes were held up.', 's', [query(rate('etw_minifilter_call_duration_seconds_sum', 'driver'), '{{driver}}')], { stack: true }),
-			timeseries('Time in minifilters by process', 'Seconds a second by which threads of the process were held up, by all minifilters together.', 's', topRatesAndRest('etw_minifilter_seconds_total', 'process', '{{process}}', byProcess), { stack: true }),
-			timeseries('p99 duration of a call by driver', '99th percentile of the calls before and after all operations. Buckets are a factor of 4 apart, so a flat line means "within one bucket", not a fixed duration.', 's', [query(quantile(0.99, 'etw_minifilter_call_duration_seconds', 'driver'), '{{driver}}')]),
+		optIn('What minifilters cost', ['minifilter'], 'Virus scanners, backup, encryption and the like delay each file operation; docs/minifilters.md answers more questions. Two events for each operation and minifilter.',
+			timeseries('Threads in minifilters by driver', 'Threads of all processes that wait in minifilters, on average: the sum of their waits a second.', 'short', [query(rate('etw_minifilter_call_duration_seconds_sum', 'driver'), '{{driver}}')], { stack: true }),
+			timeseries('Threads in minifilters by process', 'Threads of the process that wait in minifilters, on average: the sum of their waits a second, of all minifilters together.', 'short', topRatesAndRest('etw_minifilter_seconds_total', 'process', '{{process}}', byProcess), { stack: true }),
+			timeseries('p99 duration of a call by driver (upper bound)', '99th percentile of the calls before and after all operations. With classic buckets, a factor of 4 apart, the duration is up to that much shorter: a flat line is the end of a bucket.', 's', [query(quantile(0.99, 'etw_minifilter_call_duration_seconds', 'driver'), '{{driver}}')], { step: true }),
 			timeseries('Failures by driver and status', 'Calls that ended with a failure of the operation. Files that do not exist are part of normal work.', 'ops', topRates('etw_minifilter_failures_total', 'driver, status', '{{driver}}: {{status}}', byProcess)),
 			table('Minifilters in the time range', 'By driver and operation, for the selected processes.', { driver: 'Driver', operation: 'Operation' }, [
 				['Time', grown('etw_minifilter_seconds_total', 'driver, operation', byProcess), 's', { bar: true, width: 150 }],
@@ -68,8 +68,8 @@ export default dashboard({
 			], { width: 24 })),
 		optIn('Latency and failures', ['file_latency', 'file_errors'], 'Each of them needs one more event for each operation.',
 			heatmap('File operations by duration', 'Time from the request of an operation to its end. Each column is one interval; brighter cells hold more operations.', 'etw_file_operation_duration_seconds'),
-			timeseries('p99 duration by operation', '99th percentile. Buckets are a factor of 4 apart, so a flat line means "within one bucket", not a fixed duration.', 's', [query(quantile(0.99, 'etw_file_operation_duration_seconds', 'operation'), '{{operation}}')]),
-			timeseries('p99 duration by process', '99th percentile. Buckets are a factor of 8 apart, so a flat line means "within one bucket", not a fixed duration. With many processes the limit on series may cut some off: restrict the collector with `where`, or raise its limit.', 's', [query(quantile(0.99, 'etw_file_process_operation_duration_seconds', 'process', byProcess), '{{process}}')]),
+			timeseries('p99 duration by operation (upper bound)', '99th percentile. With classic buckets, a factor of 4 apart, the duration is up to that much shorter: a flat line is the end of a bucket.', 's', [query(quantile(0.99, 'etw_file_operation_duration_seconds', 'operation'), '{{operation}}')], { step: true }),
+			timeseries('p99 duration by process (upper bound)', '99th percentile, of the processes that wait most. With classic buckets, a factor of 8 apart, the duration is up to that much shorter: a flat line is the end of a bucket. With many processes the limit on series may cut some off: restrict the collector with `where`, or raise its limit.', 's', [query(`${quantile(0.99, 'etw_file_process_operation_duration_seconds', 'process', byProcess)} and on (process) ${top('etw_file_process_operation_duration_seconds_sum', 'process', byProcess)}`, '{{process}}')], { step: true }),
 			timeseries('Failed operations by process and status', 'Files that do not exist and reads beyond the end of a file are part of normal work.', 'ops', topRates('etw_file_operation_errors_total', 'process, status', '{{process}}: {{status}}', byProcess))),
 	],
 });

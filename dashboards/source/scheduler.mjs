@@ -1,7 +1,6 @@
 import { at, byProcess, counted, dashboard, grownCount, heatmap, optIn, query, quantile, quantiles, rate, row, table, timeseries, topGauges, topRates, topRatesAndRest } from './lib.mjs';
 
-const time = metric => `sum by (driver) (rate(${metric}_sum${at()}[$__rate_interval]))`;
-const topDrivers = metric => [query(`${time(metric)} and on (driver) topk($topn, sum by (driver) (increase(${metric}_sum${at()}[$__range] @ end())))`, '{{driver}}')];
+const topDrivers = metric => topRates(`${metric}_sum`, 'driver', '{{driver}}');
 
 // Samples of all processors, including idle ones; etw_process_cpu_samples_total leaves Idle out.
 const samples = 'etw_process_cpu_samples_total', allSamples = `sum(rate(etw_provider_events_total${at('event="PerfInfo/SampleProf"')}[$__rate_interval]))`;
@@ -25,9 +24,9 @@ export default dashboard({
 				['Threads started', grownCount('etw_thread_starts_total', 'process', byProcess), 'short', { width: 135 }],
 			])),
 		optIn('CPU by samples', ['cpu'], 'One event for each millisecond and processor.',
-			timeseries('CPU utilization by process', 'Samples of the process divided by all samples, including those of idle processors: 100 % means that all processors are busy. Time in interrupts counts for the interrupted process.', 'percentunit', shares, { stack: true, width: 24, decimals: 1 })),
+			timeseries('CPU utilization by process', 'Samples of the process divided by all samples, including those of idle processors: 100 % means that all processors are busy. Time in interrupts counts for the interrupted process.', 'percentunit', shares, { stack: true, width: 24 })),
 		optIn('Scheduler', ['sched'], 'Exact figures, at the price of tens of thousands of events per second.',
-			timeseries('CPU time by process', 'Processors in use on average, measured from switch-in to switch-out of each thread. Idle is not included.', 'suffix:cores', topRatesAndRest('etw_process_cpu_seconds_total', 'process', '{{process}}', byProcess), { stack: true, width: 24, decimals: 2 }),
+			timeseries('CPU time by process', 'Processors in use on average, measured from switch-in to switch-out of each thread. Idle is not included.', 'suffix:cores', topRatesAndRest('etw_process_cpu_seconds_total', 'process', '{{process}}', byProcess), { stack: true, width: 24 }),
 			heatmap('Time in the ready queue', 'Time that threads were ready to run but waited for a processor.', 'etw_thread_ready_duration_seconds'),
 			timeseries('Time in the ready queue, quantiles', 'Median and 99th percentile of all processors. Buckets are a factor of 2 apart.', 's', quantiles('etw_thread_ready_duration_seconds', '', '')),
 			timeseries('Context switches by processor', 'Including switches to and from Idle.', 'suffix:switches/s', topRates('etw_thread_context_switches_total', 'cpu', 'CPU {{cpu}}'), { width: 8 }),
@@ -37,7 +36,7 @@ export default dashboard({
 		optIn('Drivers: DPCs and interrupts', ['interrupt'], 'While a DPC or an interrupt service routine runs, no thread runs on that processor.',
 			timeseries('Time in DPCs by driver', 'Share of the time of one processor, summed over all processors.', 'percentunit', topDrivers('etw_dpc_duration_seconds'), { stack: true, softMax: 0.001 }),
 			timeseries('Time in ISRs by driver', 'Share of the time of one processor, summed over all processors.', 'percentunit', topDrivers('etw_isr_duration_seconds'), { stack: true, softMax: 0.001 }),
-			timeseries('p99 DPC duration by driver', 'Above 1 ms sound breaks up and network latency grows. Buckets are a factor of 2 apart.', 's', [query(quantile(0.99, 'etw_dpc_duration_seconds', 'driver'), '{{driver}}')]),
+			timeseries('p99 DPC duration by driver (upper bound)', 'Above 1 ms sound breaks up and network latency grows. With classic buckets, a factor of 2 apart, the duration is up to that much shorter.', 's', [query(quantile(0.99, 'etw_dpc_duration_seconds', 'driver'), '{{driver}}')], { step: true }),
 			heatmap('DPCs by duration', 'All drivers.', 'etw_dpc_duration_seconds'),
 			heatmap('ISRs by duration', 'All drivers.', 'etw_isr_duration_seconds', { width: 24, height: 7 })),
 		optIn('Memory', ['page_faults', 'virtual_alloc'], 'A busy host has thousands of page faults per second.',
@@ -53,6 +52,6 @@ export default dashboard({
 		optIn('Registry', ['registry'], 'A busy host has thousands of registry operations per second.',
 			timeseries('Operations by process', 'All kinds of operations together.', 'ops', topRates('etw_registry_operations_total', 'process', '{{process}}', byProcess), { width: 8 }),
 			timeseries('Operations by kind and result', 'The most frequent combinations.', 'ops', topRates('etw_registry_operations_total', 'operation, result', '{{operation}}: {{result}}', byProcess), { width: 8 }),
-			timeseries('p99 duration by operation', '99th percentile. Buckets are a factor of 4 apart, so the value is rough.', 's', [query(quantile(0.99, 'etw_registry_operation_duration_seconds', 'operation'), '{{operation}}')], { width: 8 })),
+			timeseries('p99 duration (upper bound)', '99th percentile by operation. With classic buckets, a factor of 4 apart, the duration is up to that much shorter.', 's', [query(quantile(0.99, 'etw_registry_operation_duration_seconds', 'operation'), '{{operation}}')], { width: 8, step: true })),
 	],
 });

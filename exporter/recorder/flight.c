@@ -246,7 +246,7 @@ static bool find_path(const struct flight_recorder *recorder, struct etw_text *p
 
 static bool has_room(const struct flight_recorder *recorder, struct etw_error *err)
 {
-	uint64_t needed = 2 * recorder->config.memory_bytes;
+	uint64_t needed = recorder->statistics.disk_needed_bytes;
 	uint64_t room = os_disk_free_bytes(recorder->config.dir);
 
 	return room >= needed ||
@@ -374,6 +374,17 @@ static uint64_t wait_for_request(struct flight_recorder *recorder, uint64_t unti
 	return number;
 }
 
+/* Notes what is free on the disk. A scrape must not ask for it, because a folder on a network may
+ * answer late. */
+static void note_disk(struct flight_recorder *recorder)
+{
+	uint64_t room = os_disk_free_bytes(recorder->config.dir);
+
+	os_mutex_lock(&recorder->lock);
+	recorder->statistics.disk_free_bytes = room;
+	os_mutex_unlock(&recorder->lock);
+}
+
 static void run(void *context)
 {
 	struct flight_recorder *recorder = context;
@@ -392,6 +403,7 @@ static void run(void *context)
 			continue;
 		}
 		look_ns = os_monotonic_ns() + NS_PER_S;
+		note_disk(recorder);
 		fires = triggers_look(recorder->triggers, recorder->registry, os_monotonic_ns());
 		if (fires) {
 			record(recorder, fires, recorder->served);
@@ -556,6 +568,8 @@ struct flight_recorder *flight_new(const struct config *config, struct registry 
 	os_condition_init(&recorder->changed);
 	recorder->registry = registry;
 	recorder->statistics.last_unix_ns = UINT64_MAX;
+	recorder->statistics.disk_free_bytes = UINT64_MAX;
+	recorder->statistics.disk_needed_bytes = 2 * config->recorder.memory_bytes;
 	if (!copy_config(&recorder->config, config)) {
 		error_no_memory(err, "the flight recorder");
 		goto fail;

@@ -71,7 +71,10 @@ struct flight_statistics {
 	uint64_t facts_dropped;
 	uint64_t span_ns; /* time covered by the ring that covers least; rings without records do
 			     not count */
-	uint64_t last_unix_ns; /* time of the last recording; UINT64_MAX: none so far */
+	uint64_t last_unix_ns;      /* time of the last recording; UINT64_MAX: none so far */
+	uint64_t disk_free_bytes;   /* on the disk of the folder, at most a second or so ago;
+				       UINT64_MAX: not known */
+	uint64_t disk_needed_bytes; /* with less than this free no recording begins */
 };
 void flight_statistics(struct flight_recorder *recorder, struct flight_statistics *statistics);
 

@@ -51,6 +51,7 @@ same dashboards/grafana '*.json' "$data/grafana"
 same dashboards/external '*.json' "$data/external"
 same dashboards/agents '*' "$data/agents"
 same dashboards/prometheus '*.yml' "$data/prometheus"
+same dashboards/prometheus '*.libsonnet' "$data/prometheus"
 same dashboards/provisioning '*.yaml' "$data/provisioning"
 # Pages for those who change the program, and those of the library for Windows, stay in the sources.
 expected=$(cd "$SOURCE_DIR/docs" && find . -maxdepth 1 -name '*.*' -type f | grep -vE '/(ARCHITECTURE|CONTRIBUTING|STYLE|recipes|build)\.md$' | sort)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# dashboards/mixin.libsonnet has every dashboard and both files of rules, as they are; the examples for agents are well-formed and scrape
+# dashboards/mixin.libsonnet has every dashboard and both files of rules, as they are and as `_config` wants them; the examples for agents are well-formed and scrape
 # what the exporter serves. The agents themselves are not run.
 . "${BASH_SOURCE%/*}/lib.bash"
 
@@ -24,24 +24,13 @@ for pair in ("{}", "[]", "()"):
 PYTHON
 
 command -v jsonnet >/dev/null || skip "jsonnet is not installed: the mixin was not evaluated"
-# std.parseYaml() of the C++ Jsonnet 0.18 fails on texts of several lines (that of Go, which the mixin tools use, does not): it gets a copy
-# with one line each.
-cp -r "$dashboards/grafana" "$dashboards/mixin.libsonnet" "$work/"
-mkdir "$work/prometheus"
-python3 - "$dashboards/prometheus" "$work/prometheus" <<'PYTHON'
-import pathlib, sys, yaml
-def one_line(value):
-    if isinstance(value, dict):
-        return {key: one_line(part) for key, part in value.items()}
-    return [one_line(part) for part in value] if isinstance(value, list) else value.replace("\n", " ") if isinstance(value, str) else value
-for name in ("alerts.yml", "rules.yml"):
-    rules = one_line(yaml.safe_load(pathlib.Path(sys.argv[1], name).read_text()))
-    pathlib.Path(sys.argv[2], name).write_text(yaml.safe_dump(rules, width=10000))
-PYTHON
-jsonnet -e "local mixin = import '$work/mixin.libsonnet';
-	{ dashboards: mixin.grafanaDashboards, alerts: mixin.prometheusAlerts, rules: mixin.prometheusRules }" >"$work/mixin.json" 2>"$work/err" ||
-	fail "jsonnet: $(head -5 "$work/err")"
-python3 - "$dashboards/grafana" "$work/prometheus" "$work/mixin.json" <<'PYTHON' || fail "the mixin differs from the files"
+mixin() { # OBJECT OUT: the mixin, with this object added to it
+	jsonnet -e "local mixin = (import '$dashboards/mixin.libsonnet') + $1;
+		{ dashboards: mixin.grafanaDashboards, alerts: mixin.prometheusAlerts, rules: mixin.prometheusRules }" >"$2" 2>"$work/err" ||
+		fail "jsonnet: $(head -5 "$work/err")"
+}
+mixin '{}' "$work/mixin.json"
+python3 - "$dashboards/grafana" "$dashboards/prometheus" "$work/mixin.json" <<'PYTHON' || fail "the mixin differs from the files"
 import json, pathlib, sys, yaml
 grafana, prometheus, mixin = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), json.load(open(sys.argv[3]))
 files = {path.name: json.loads(path.read_text()) for path in grafana.glob("*.json")}
@@ -50,4 +39,25 @@ for name, dashboard in files.items():
     assert mixin["dashboards"][name] == dashboard, name
 for name in ("alerts", "rules"):
     assert mixin[name] == yaml.safe_load((prometheus / f"{name}.yml").read_text()), name
+PYTHON
+
+# Names, limits and addresses of another installation.
+mixin "{ _config+:: { selector: 'job=~\"windows-.*\"', labels: 'site, job, instance', diskSlowSeconds: 2, runbookBase: 'https://wiki.example.net/etw',
+	grafanaUrl: 'https://grafana.example.net', tags: ['windows'], showMultiCluster: true } }" "$work/other.json"
+python3 - "$work/mixin.json" "$work/other.json" <<'PYTHON' || fail "the mixin does not follow _config"
+import json, re, sys
+shipped, other = (json.load(open(path)) for path in sys.argv[1:])
+alerts = {rule["alert"]: rule for group in other["alerts"]["groups"] for rule in group["rules"]}
+assert alerts["EtwTargetDown"]["expr"] == 'up{job=~"windows-.*"} == 0', alerts["EtwTargetDown"]
+assert alerts["EtwDiskSlow"]["expr"].endswith("> 2"), alerts["EtwDiskSlow"]
+assert all(alert["annotations"]["runbook_url"] == f"https://wiki.example.net/etw#{name.lower()}" for name, alert in alerts.items())
+assert all(alert["annotations"]["dashboard"].startswith("https://grafana.example.net/d/etw-") for alert in alerts.values())
+rules = json.dumps(other["rules"])
+assert "by (site, job, instance" in rules and "cluster" not in rules
+for name, dashboard in other["dashboards"].items():
+    assert dashboard["tags"] == ["windows"], name
+    assert [one["hide"] for one in dashboard["templating"]["list"] if one["name"] == "cluster"] == [0], name
+    assert [one["hide"] for one in shipped["dashboards"][name]["templating"]["list"] if one["name"] == "cluster"] == [2], name
+left = re.findall(r"<(?!=)[a-zA-Z0-9]+>", json.dumps([other["rules"], other["alerts"]]))
+assert not left, left
 PYTHON

@@ -53,6 +53,9 @@ count=$(of_log events)
 events "$work/sample.etl" -"$count" >"$work/expected"
 events "$file" -"$count" >"$work/got"
 cmp "$work/expected" "$work/got" || fail "not the newest $count events: $(diff "$work/expected" "$work/got" | head -5)"
+[ "$(metric etw_exporter_recorder_disk_needed_bytes)" = 8388608 ] || fail "a recording does not need twice the memory free"
+free_is_known() { [ "$(metric etw_exporter_recorder_disk_free_bytes | cut -d. -f1)" -gt 8388608 ]; }
+until_true 10 free_is_known || fail "nothing is known of the disk: $(metric etw_exporter_recorder_disk_free_bytes)"
 # Three quarters of the memory hold events, seven eighths of them are shown, and a block of 128 KiB may be nearly empty.
 bytes=$(wc -c <"$file")
 [ "$count" -gt 10000 ] && [ "$bytes" -gt 1000000 ] || fail "only $count events in $bytes bytes"
