@@ -329,7 +329,7 @@ static const struct row rows[] = {
 		"Events that refer to a thread, process, file or disk that no event has named.", LABELS(2, "session",
 		"reason")) },
 	{ SESSION(repeated), COUNTER("etw_consumer_repeated_events_total",
-		"Events of Microsoft-Windows-Kernel-File that rules did not count because the kernel's FileIo events report the same.",
+		"Events of providers such as Microsoft-Windows-Kernel-File that rules did not count because events of the kernel report the same.",
 		BY_SESSION) },
 	{ SESSION(with_volume_millionths), GAUGE("etw_consumer_file_bytes_with_volume_ratio",
 		"Share of the bytes read from and written to files whose volume is known, since the session was started.",

@@ -162,7 +162,6 @@ bool runner_make_pipeline(struct session *session, struct etw_error *err)
 		.on_time = runner->options.on_time,
 		.time_context = runner->options.time_context,
 		.live = session->path == NULL,
-		.user_session = session->path == NULL && session->started.logger == LOGGER_USER,
 		.late_ms = session->path == NULL ? session->started.flush_ms : 0,
 		.names_only = session->names_only,
 		.on_ready = runner_on_named,

@@ -278,7 +278,7 @@ static bool read_request_key(struct tracker *tracker, uint64_t *key)
 	if (tracker_is_repeated(tracker) || !payload_u64(tracker, PAYLOAD_IRP, key)) {
 		return false;
 	}
-	if (tracker->now.attribution->second_source) {
+	if (tracker->now.attribution->repeats) {
 		*key = ~*key;
 	}
 	return true;

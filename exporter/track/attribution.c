@@ -14,7 +14,8 @@
  * class; therefore a row serves all versions of an event, and a version without a field has no
  * reader for it. To attribute another kernel event, add a row. Providers with manifests follow
  * after the rows: Microsoft-Windows-Kernel-File, whose events report the same as those of the
- * kernel's class FileIo, and those whose payload names a process.
+ * kernel's class FileIo, those whose payload names a process, and the subjects of which both the
+ * kernel and a provider report.
  *
  * tracker->enabled limits the announcements to those that an enabled feature needs. The first pass
  * of a recording uses the same rows to choose the records that it reads at all.
@@ -236,6 +237,41 @@ static const struct provider_row {
 	/* Any thread may process data of a connection, so only the payload names its process. */
 	{ ETW_PROVIDER_TCPIP, OWNER_HEADER, "ProcessId" },
 };
+
+/* The kernel events that report a subject. Events that only describe what exists are among them
+ * where the same flag enables them. */
+static const struct subject_row {
+	enum kernel_subject subject;
+	enum etw_kernel_class kernel_class;
+	uint8_t first, last; /* opcodes */
+} subject_rows[] = {
+	{ SUBJECT_FILES, ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_CREATE,
+	  ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL },
+	{ SUBJECT_NETWORK, ETW_KERNEL_TCP_IP, EVERY },
+	{ SUBJECT_NETWORK, ETW_KERNEL_UDP_IP, EVERY },
+	{ SUBJECT_PROCESSES, ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP },
+	{ SUBJECT_THREADS, ETW_KERNEL_THREAD, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP },
+	{ SUBJECT_REGISTRY, ETW_KERNEL_REGISTRY, EVERY },
+	{ SUBJECT_DISKS, ETW_KERNEL_DISK_IO, ETW_KERNEL_OPCODE_DISK_IO_READ,
+	  ETW_KERNEL_OPCODE_DISK_IO_WRITE },
+	{ SUBJECT_DISKS, ETW_KERNEL_DISK_IO, ONLY(ETW_KERNEL_OPCODE_DISK_IO_FLUSH_BUFFERS) },
+};
+
+/* The events of providers that report a subject; those of Microsoft-Windows-Kernel-File are
+ * file_rows. */
+static const struct second_source_row {
+	enum etw_known_provider provider;
+	enum kernel_subject subject;
+	uint16_t first, last; /* ids */
+} second_source_rows[] = {
+	{ ETW_PROVIDER_KERNEL_NETWORK, SUBJECT_NETWORK, 0, UINT16_MAX },
+	{ ETW_PROVIDER_KERNEL_PROCESS, SUBJECT_PROCESSES, ETW_PROCESS_EVENT_START,
+	  ETW_PROCESS_EVENT_STOP },
+	{ ETW_PROVIDER_KERNEL_PROCESS, SUBJECT_THREADS, ETW_PROCESS_EVENT_THREAD_START,
+	  ETW_PROCESS_EVENT_THREAD_STOP },
+	{ ETW_PROVIDER_KERNEL_REGISTRY, SUBJECT_REGISTRY, 0, UINT16_MAX },
+	{ ETW_PROVIDER_KERNEL_DISK, SUBJECT_DISKS, 0, UINT16_MAX },
+};
 /* clang-format on */
 
 enum { NAMES_OF_FILES = ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT };
@@ -246,6 +282,8 @@ enum {
 	ROWS = sizeof rows / sizeof rows[0],
 	FILE_ROWS = sizeof file_rows / sizeof file_rows[0],
 	PROVIDER_ROWS = sizeof provider_rows / sizeof provider_rows[0],
+	SUBJECT_ROWS = sizeof subject_rows / sizeof subject_rows[0],
+	SECOND_SOURCE_ROWS = sizeof second_source_rows / sizeof second_source_rows[0],
 };
 
 static void find_field(struct attribution *attribution, const struct etw_event_class *class,
@@ -381,6 +419,20 @@ static void attribute_provider(struct attribution *attribution, const struct etw
 	}
 }
 
+/* Returns the subject of which the event is a second source; 0: none. */
+static uint8_t repeated_subject(const struct etw_event_class *class)
+{
+	for (size_t i = 0; i < SECOND_SOURCE_ROWS; i++) {
+		const struct second_source_row *row = &second_source_rows[i];
+
+		if (class->id >= row->first && class->id <= row->last &&
+		    etw_provider_is(&class->provider, row->provider)) {
+			return (uint8_t)row->subject;
+		}
+	}
+	return 0;
+}
+
 /* Attributes a class of a provider with a manifest. enabled: set of enum announcement that the
  * tracker collects. */
 static void attribute_manifest_class(struct attribution *attribution,
@@ -391,6 +443,7 @@ static void attribute_manifest_class(struct attribution *attribution,
 	if (class->schema) {
 		attribute_provider(attribution, class);
 	}
+	attribution->repeats = repeated_subject(class);
 	if (class->record_type == ETW_RECORD_EVENT &&
 	    announces_process_image(&class->provider, class->id)) {
 		if (!class->schema) {
@@ -405,7 +458,7 @@ static void attribute_manifest_class(struct attribution *attribution,
 	} else if (class->record_type == ETW_RECORD_EVENT &&
 		   (row = file_row_of(&class->provider, class->id)) != NULL) {
 		attribution->opcode = row->opcode;
-		attribution->second_source = true;
+		attribution->repeats = SUBJECT_FILES;
 		if (class->schema) {
 			attribute_file_class(attribution, class, row);
 		} else if (row->announces & enabled & NAMES_OF_FILES) {
@@ -414,16 +467,23 @@ static void attribute_manifest_class(struct attribution *attribution,
 	}
 }
 
-static bool is_file_request(const struct etw_event_class *class)
+/* Returns the subject that a kernel event reports; 0: none. */
+static uint32_t reported_subject(const struct etw_event_class *class)
 {
-	return class->kernel_class == ETW_KERNEL_FILE_IO &&
-	       class->opcode >= ETW_KERNEL_OPCODE_FILE_IO_CREATE &&
-	       class->opcode <= ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL;
+	for (size_t i = 0; i < SUBJECT_ROWS; i++) {
+		const struct subject_row *row = &subject_rows[i];
+
+		if (row->kernel_class == class->kernel_class && class->opcode >= row->first &&
+		    class->opcode <= row->last) {
+			return row->subject;
+		}
+	}
+	return 0;
 }
 
-bool tracker_has_file_requests(const struct tracker *tracker)
+uint32_t tracker_kernel_subjects(const struct tracker *tracker)
 {
-	return tracker->has_file_requests;
+	return tracker->kernel_subjects;
 }
 
 bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
@@ -441,7 +501,11 @@ bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
 		attribute_manifest_class(class->attribution, class, tracker->enabled);
 	} else if (class->schema) {
 		attribute_kernel_class(class->attribution, class);
-		tracker->has_file_requests |= is_file_request(class);
+		/* A live session knows it from its configuration: a late event must not bring back
+		 * what a reload has switched off. */
+		if (!tracker->options.live) {
+			tracker->kernel_subjects |= reported_subject(class);
+		}
 	}
 	class->attribution->announces &= tracker->enabled;
 	return true;
@@ -453,23 +517,29 @@ void tracker_release(struct etw_event_class *class)
 	class->attribution = NULL;
 }
 
+/* Chooses the kernel records of a class with these opcodes, both included. */
+static void choose_class(struct etw_kernel_choice *choice, enum etw_kernel_class kernel_class,
+			 unsigned first, unsigned last)
+{
+	for (unsigned group = 0; group < ETW_KERNEL_GROUPS; group++) {
+		for (unsigned opcode = first; opcode <= last; opcode++) {
+			const struct etw_guid *class =
+				etw_kernel_record_guid((uint8_t)group, (uint8_t)opcode);
+
+			if (etw_kernel_class_of(class) == kernel_class) {
+				etw_kernel_choose(choice, (uint8_t)group, (uint8_t)opcode);
+			}
+		}
+	}
+}
+
 /* Chooses the kernel records that announce any of `announcements`. */
 static void choose(struct etw_kernel_choice *choice, uint32_t announcements)
 {
 	*choice = (struct etw_kernel_choice){ 0 };
 	for (size_t i = 0; i < ROWS; i++) {
-		if (!(rows[i].announces & announcements)) {
-			continue;
-		}
-		for (unsigned group = 0; group < ETW_KERNEL_GROUPS; group++) {
-			for (unsigned opcode = rows[i].first; opcode <= rows[i].last; opcode++) {
-				const struct etw_guid *class =
-					etw_kernel_record_guid((uint8_t)group, (uint8_t)opcode);
-
-				if (etw_kernel_class_of(class) == rows[i].kernel_class) {
-					etw_kernel_choose(choice, (uint8_t)group, (uint8_t)opcode);
-				}
-			}
+		if (rows[i].announces & announcements) {
+			choose_class(choice, rows[i].kernel_class, rows[i].first, rows[i].last);
 		}
 	}
 }
@@ -481,12 +551,12 @@ void tracker_choose_ahead(const struct tracker *tracker, struct etw_kernel_choic
 		    options->disk_cause;
 
 	choose(choice, tracker->enabled & ANNOUNCES_IN_FIRST_PASS);
-	if (!asks || tracker->has_file_requests) {
-		return;
-	}
-	for (unsigned opcode = ETW_KERNEL_OPCODE_FILE_IO_CREATE;
-	     opcode <= ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL; opcode++) {
-		etw_kernel_choose(choice, ETW_KERNEL_GROUP_FILE_IO, (uint8_t)opcode);
+	for (size_t i = 0; asks && i < SUBJECT_ROWS; i++) {
+		const struct subject_row *row = &subject_rows[i];
+
+		if (!(tracker->kernel_subjects & row->subject)) {
+			choose_class(choice, row->kernel_class, row->first, row->last);
+		}
 	}
 }
 

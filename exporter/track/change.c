@@ -252,7 +252,7 @@ static void take_options(struct tracker_options *options, const struct tracker_o
 	options->top_path_count = taken.top_path_count;
 	options->shares = taken.shares;
 	options->features = taken.features;
-	options->has_file_requests = taken.has_file_requests;
+	options->kernel_subjects = taken.kernel_subjects;
 }
 
 bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
@@ -265,8 +265,8 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 	tracker_forget_record(tracker);
 	take_options(&tracker->options, next);
 	tracker->enabled = tracker_enabled_by(&tracker->options);
-	if (tracker->options.has_file_requests != before.has_file_requests) {
-		tracker->has_file_requests = tracker->options.has_file_requests;
+	if (tracker->options.live) {
+		tracker->kernel_subjects = next->kernel_subjects;
 	}
 	if (!tracker->in_first_pass) { /* a first pass still collects changes of all of them */
 		empty_tables(tracker, enabled & ~tracker->enabled);

@@ -291,7 +291,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct etw_er
 	tracker->options = *options;
 	tracker_set_defaults(&tracker->options);
 	tracker->enabled = tracker_enabled_by(options);
-	tracker->has_file_requests = options->has_file_requests;
+	tracker->kernel_subjects = options->kernel_subjects;
 	tracker->none = registry_none(options->registry);
 	tracker->observed_time = ETW_RECORD_NO_TIME;
 	tracker_forget_record(tracker);

@@ -119,8 +119,8 @@ struct attribution {
 	/* The opcode of a kernel event. An event of Microsoft-Windows-Kernel-File has the opcode
 	 * of the FileIo event that reports the same. */
 	uint8_t opcode;
-	bool second_source; /* an event of Microsoft-Windows-Kernel-File that FileIo events report
-			       too */
+	uint8_t repeats; /* of an event of a second source: the enum kernel_subject whose events
+			    report the same; 0: none do */
 	bool is_sample; /* a sample of a thread, whose process may be known only from the sample's
 			   stack */
 	enum lifetime_change change; /* the change that it announces */
@@ -181,9 +181,9 @@ struct tracker {
 	struct etw_text second_scratch;
 	uint32_t none; /* label id: `_none` */
 	bool in_first_pass;
-	/* The kernel's FileIo requests come to this consumer, or to another one of this program,
-	 * so events of the second source repeat them. */
-	bool has_file_requests;
+	/* Set of enum kernel_subject: what the kernel reports to this consumer, or to another one
+	 * of this program, so that events of second sources repeat it. */
+	uint32_t kernel_subjects;
 	int64_t observed_time; /* raw time of the last record observed */
 
 	struct names *own_names; /* owned; NULL: the names are shared with other trackers */
@@ -244,10 +244,10 @@ static inline void tracker_add(_Atomic(uint64_t) *number, uint64_t value)
 			      memory_order_relaxed);
 }
 
-/* Whether the current record reports what an event of the kernel's FileIo reports too. */
+/* Whether the current record reports what an event of the kernel reports too. */
 static inline bool tracker_is_repeated(const struct tracker *tracker)
 {
-	return tracker->now.attribution->second_source && tracker->has_file_requests;
+	return (tracker->now.attribution->repeats & tracker->kernel_subjects) != 0;
 }
 
 /* Counts an event whose thread, process, file or disk no event has named. */
