@@ -189,8 +189,9 @@ static void read_page(struct lines *lines, const struct etw_text *page, bool dur
 	qsort(lines->lines, lines->count, sizeof *lines->lines, compare_lines);
 }
 
-/* A user session leaves requests for files to the session with kernel events beside it, whether or
- * not the recording that is played has them (config/README.md, "Two sources of file events"). */
+/* Live sessions leave requests for files to the kernel's events, which the configuration enables,
+ * whether or not the recording that is played has them (config/README.md, "Two sources of the same
+ * events"). */
 static void drop_second_source(struct lines *lines)
 {
 	size_t kept = 0;
@@ -410,9 +411,7 @@ static void assert_alike(const struct side *replay, const struct side *live, enu
 	}
 	read_page(&theirs, &replay->page, durations);
 	read_page(&ours, &live->page, durations);
-	if (runner_session_count(live->runner) > 1) {
-		drop_second_source(&theirs);
-	}
+	drop_second_source(&theirs);
 	different = count_differences(&theirs, &ours, likeness, in_disorder ? &unpaired : NULL);
 	print_message("    %zu samples, %zu of which differ, %zu sums lack late events\n",
 		      theirs.count, different, unpaired);
