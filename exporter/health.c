@@ -434,6 +434,7 @@ static void on_scrape(void *context)
 	struct memory_statistics memory;
 	struct log_statistics log;
 
+	runner_note_scrape(health->runner);
 	os_mutex_lock(&health->lock);
 	for (size_t i = 0; i < runner_session_count(health->runner); i++) {
 		struct runner_session session;

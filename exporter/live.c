@@ -327,6 +327,8 @@ static bool fill_options(struct live_session *session, const struct live_session
 		.on_session_event = on_session_event,
 		.session_event_context = session,
 		.on_fault = options->on_fault,
+		.wants_memory = options->wants_memory,
+		.memory_context = options->memory_context,
 		.watch_ms = options->watch_ms,
 		.retry_ms = options->retry_ms,
 		.stop_grace_ms = options->stop_grace_ms,

@@ -591,6 +591,14 @@ static void on_service(void *context, uint32_t process_id, uint32_t tag, const c
 	}
 }
 
+static void on_memory(void *context, const struct etw_process_memory *list, size_t count)
+{
+	struct pipeline *pipeline = context;
+
+	enter(pipeline);
+	tracker_take_memory(pipeline->tracker, list, count);
+}
+
 static void on_snapshot_end(void *context)
 {
 	struct pipeline *pipeline = context;
@@ -624,6 +632,7 @@ static void choose_lists(struct pipeline *pipeline)
 	sink->on_disk = tracker_uses_disks(tracker) || all ? on_disk : NULL;
 	sink->on_partition = tracker_uses_disks(tracker) || all ? on_partition : NULL;
 	sink->on_service = tracker_uses_services(tracker) || all ? on_service : NULL;
+	sink->on_memory = tracker_uses_memory(tracker) ? on_memory : NULL;
 }
 
 /* Adds the tracker features that the configuration and the observer request. */
@@ -632,6 +641,7 @@ static void add_configured(struct pipeline *pipeline, struct tracker_options *tr
 	const struct pipeline_observer *observer = pipeline->options.observer;
 
 	setup_tracker_options(pipeline->options.setup, tracker);
+	tracker->process_memory &= !pipeline->options.live || pipeline->options.first_session;
 	tracker->kernel_subjects = pipeline->options.live ?
 					   setup_kernel_subjects(pipeline->options.setup) :
 					   0;

@@ -215,6 +215,7 @@ void setup_tracker_options(const struct setup *setup, struct tracker_options *op
 	options->lower_case = config->lower_case_processes;
 	options->features = rule_set_features(setup->rules);
 	options->process_gauges = rule_set_on(setup->rules, "process");
+	options->process_memory = rule_set_on(setup->rules, "process_memory");
 	options->disk_info = rule_set_on(setup->rules, "disk");
 	options->image_info = rule_set_on(setup->rules, "image");
 	options->disk_cause = rule_set_on(setup->rules, "disk_cause");

@@ -188,7 +188,8 @@ static bool report_collector(struct doctor *doctor, const struct recording *reco
 	report->state = !report->info->on                    ? COLLECTOR_OFF :
 			counted                              ? COLLECTOR_FED :
 			lacks                                ? COLLECTOR_NOT_FED :
-			report->collector->metric_count == 0 ? COLLECTOR_FED :
+			report->collector->metric_count == 0 && !record_needs_empty(&report->needs) ?
+				COLLECTOR_FED :
 							       COLLECTOR_IDLE;
 	report->too_little = gets_too_little(report);
 	if (report->requested && (report->state == COLLECTOR_NOT_FED || report->too_little)) {

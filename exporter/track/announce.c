@@ -375,6 +375,33 @@ void tracker_announce_stack(struct tracker *tracker)
 	}
 }
 
+static uint32_t label_of_process(void *context, uint32_t process_id)
+{
+	return tracker_label(context, process_id);
+}
+
+static void announce_memory(struct tracker *tracker)
+{
+	const struct etw_record *record = tracker->now.record;
+
+	process_memory_take_event(&tracker->memory,
+				  record->classic ? MEMORY_OF_KERNEL : MEMORY_OF_PROVIDER, record,
+				  label_of_process, tracker);
+}
+
+void tracker_take_memory(struct tracker *tracker, const struct etw_process_memory *list,
+			 size_t count)
+{
+	struct etw_record now = *tracker->now.record;
+
+	/* The labels are those at the time of the last record. */
+	now.raw_time = tracker->observed_time;
+	tracker->now.record = &now;
+	process_memory_take_list(&tracker->memory, list, count, label_of_process, tracker);
+	tracker_forget_record(tracker);
+	tracker_publish_all(tracker);
+}
+
 typedef void announce_function(struct tracker *tracker);
 
 #define ROW(announcement) [__builtin_ctz(announcement)] /* the number of the bit */
@@ -398,6 +425,7 @@ void tracker_announce(struct tracker *tracker, uint32_t announces)
 		ROW(ANNOUNCES_DISK) = announce_disk,
 		ROW(ANNOUNCES_PARTITION) = announce_partition,
 		ROW(ANNOUNCES_TRANSFER) = announce_transfer,
+		ROW(ANNOUNCES_MEMORY) = announce_memory,
 	};
 
 	while (announces != 0) {

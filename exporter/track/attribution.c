@@ -486,6 +486,16 @@ uint32_t tracker_kernel_subjects(const struct tracker *tracker)
 	return tracker->kernel_subjects;
 }
 
+/* Whether events of the class list the memory of all processes. They need no schema. */
+static bool lists_memory(const struct etw_event_class *class)
+{
+	return class->classic ? class->kernel_class == ETW_KERNEL_PAGE_FAULT &&
+					class->opcode == ETW_KERNEL_OPCODE_PAGE_FAULT_PROCESS_MEM_INFO :
+				class->record_type == ETW_RECORD_EVENT &&
+					class->id == ETW_MEMORY_EVENT_PROCESSES &&
+					etw_provider_is(&class->provider, ETW_PROVIDER_KERNEL_MEMORY);
+}
+
 bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
 {
 	if (!class->attribution) {
@@ -507,6 +517,7 @@ bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
 			tracker->kernel_subjects |= reported_subject(class);
 		}
 	}
+	class->attribution->announces |= lists_memory(class) ? ANNOUNCES_MEMORY : 0;
 	class->attribution->announces &= tracker->enabled;
 	return true;
 }

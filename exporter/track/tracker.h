@@ -78,6 +78,7 @@ struct tracker_options {
 	bool disk_info;          /* etw_disk_info, etw_disk_volume_info */
 	bool image_info;         /* etw_process_image_info */
 	bool top_paths;          /* etw_file_top_written_bytes */
+	bool process_memory;     /* etw_process_working_set_bytes and its like */
 	bool disk_cause;         /* etw_disk_caused_read_bytes_total, …_written_bytes_total */
 	uint32_t top_path_count; /* length of the list of top_paths; 0: 20 */
 	uint32_t shares;   /* the most network shares that are volumes of their own; 0: none */
@@ -107,7 +108,7 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 
 /* Prepares the families of the state gauges that the options enable (registry_prepare()) and
  * appends them to `families`, which must have room for TRACKER_GAUGES more. */
-enum { TRACKER_GAUGES = 8 };
+enum { TRACKER_GAUGES = 12 };
 bool tracker_prepare_gauges(struct registry *registry, const struct tracker_options *options,
 			    struct family **families, size_t *count, struct etw_error *err);
 
@@ -194,6 +195,9 @@ void tracker_find_disk(struct tracker *tracker, uint32_t disk, const char *model
 		       uint32_t bytes_per_sector);
 void tracker_find_partition(struct tracker *tracker, uint32_t disk, uint32_t partition,
 			    const char *volume, const char *file_system);
+/* Takes the list of all processes with their memory; it is valid during the call. */
+void tracker_take_memory(struct tracker *tracker, const struct etw_process_memory *list,
+			 size_t count);
 void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t tag,
 			  const char *name);
 
@@ -201,6 +205,7 @@ void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t
 bool tracker_uses_volumes(const struct tracker *tracker);
 bool tracker_uses_disks(const struct tracker *tracker);
 bool tracker_uses_services(const struct tracker *tracker);
+bool tracker_uses_memory(const struct tracker *tracker);
 
 /* Reports to the registry which names of processes were alive until now (registry_alive()).
  * next: the record that comes next; its time is now. */

@@ -23,6 +23,7 @@
 #include "exporter/track/durations.h"
 #include "exporter/track/files.h"
 #include "exporter/track/process_gauges.h"
+#include "exporter/track/process_memory.h"
 #include "exporter/track/processes.h"
 #include "exporter/track/services.h"
 #include "exporter/track/stack_owners.h"
@@ -69,6 +70,7 @@ enum announcement {
 	ANNOUNCES_VIEW = 1 << 21,       /* a view of a file, or its end; for disk_cause */
 	ANNOUNCES_ID_CHANGE = 1 << 22,  /* a process id begins or ends; for disk_cause */
 	ANNOUNCES_STACK = 1 << 23,      /* the process of an event; in a first pass only */
+	ANNOUNCES_MEMORY = 1 << 24,     /* the memory of all processes */
 
 	/* Read by tracker_count(); no table receives these. */
 	ANNOUNCES_COUNTED = ANNOUNCES_WRITE | ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE |
@@ -197,6 +199,7 @@ struct tracker {
 	struct scheduler scheduler;
 	struct services services;
 	struct process_gauges gauges;
+	struct process_memory memory;
 	struct disks disks;
 	struct image_info image_info;
 	struct top_paths top_paths;

@@ -35,6 +35,9 @@ enum {
 	ETW_PROCESS_EVENT_RUNDOWN = 15,
 };
 
+/* Event id of ETW_PROVIDER_KERNEL_MEMORY: the memory of all processes, MemInfoWS. */
+enum { ETW_MEMORY_EVENT_PROCESSES = 2 };
+
 /* Event ids of ETW_PROVIDER_KERNEL_FILE, the second source of file events (docs/windows.md section
  * 7). Versions 0 and 1 of an event differ in layout, not in meaning. */
 enum {
