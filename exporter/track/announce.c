@@ -389,19 +389,6 @@ static void announce_memory(struct tracker *tracker)
 				  label_of_process, tracker);
 }
 
-void tracker_take_memory(struct tracker *tracker, const struct etw_process_memory *list,
-			 size_t count)
-{
-	struct etw_record now = *tracker->now.record;
-
-	/* The labels are those at the time of the last record. */
-	now.raw_time = tracker->observed_time;
-	tracker->now.record = &now;
-	process_memory_take_list(&tracker->memory, list, count, label_of_process, tracker);
-	tracker_forget_record(tracker);
-	tracker_publish_all(tracker);
-}
-
 typedef void announce_function(struct tracker *tracker);
 
 #define ROW(announcement) [__builtin_ctz(announcement)] /* the number of the bit */

@@ -243,18 +243,19 @@ static const struct provider_row {
 static const struct subject_row {
 	enum kernel_subject subject;
 	enum etw_kernel_class kernel_class;
+	uint8_t group;       /* of records that have no GUID */
 	uint8_t first, last; /* opcodes */
 } subject_rows[] = {
-	{ SUBJECT_FILES, ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_CREATE,
+	{ SUBJECT_FILES, ETW_KERNEL_FILE_IO, ETW_KERNEL_GROUP_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_CREATE,
 	  ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL },
-	{ SUBJECT_NETWORK, ETW_KERNEL_TCP_IP, EVERY },
-	{ SUBJECT_NETWORK, ETW_KERNEL_UDP_IP, EVERY },
-	{ SUBJECT_PROCESSES, ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP },
-	{ SUBJECT_THREADS, ETW_KERNEL_THREAD, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP },
-	{ SUBJECT_REGISTRY, ETW_KERNEL_REGISTRY, EVERY },
-	{ SUBJECT_DISKS, ETW_KERNEL_DISK_IO, ETW_KERNEL_OPCODE_DISK_IO_READ,
+	{ SUBJECT_NETWORK, ETW_KERNEL_TCP_IP, ETW_KERNEL_GROUP_TCP_IP, EVERY },
+	{ SUBJECT_NETWORK, ETW_KERNEL_UDP_IP, ETW_KERNEL_GROUP_UDP_IP, EVERY },
+	{ SUBJECT_PROCESSES, ETW_KERNEL_PROCESS, ETW_KERNEL_GROUP_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP },
+	{ SUBJECT_THREADS, ETW_KERNEL_THREAD, ETW_KERNEL_GROUP_THREAD, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP },
+	{ SUBJECT_REGISTRY, ETW_KERNEL_REGISTRY, ETW_KERNEL_GROUP_REGISTRY, EVERY },
+	{ SUBJECT_DISKS, ETW_KERNEL_DISK_IO, ETW_KERNEL_GROUP_DISK_IO, ETW_KERNEL_OPCODE_DISK_IO_READ,
 	  ETW_KERNEL_OPCODE_DISK_IO_WRITE },
-	{ SUBJECT_DISKS, ETW_KERNEL_DISK_IO, ONLY(ETW_KERNEL_OPCODE_DISK_IO_FLUSH_BUFFERS) },
+	{ SUBJECT_DISKS, ETW_KERNEL_DISK_IO, ETW_KERNEL_GROUP_DISK_IO, ONLY(ETW_KERNEL_OPCODE_DISK_IO_FLUSH_BUFFERS) },
 };
 
 /* The events of providers that report a subject; those of Microsoft-Windows-Kernel-File are
@@ -489,11 +490,12 @@ uint32_t tracker_kernel_subjects(const struct tracker *tracker)
 /* Whether events of the class list the memory of all processes. They need no schema. */
 static bool lists_memory(const struct etw_event_class *class)
 {
-	return class->classic ? class->kernel_class == ETW_KERNEL_PAGE_FAULT &&
-					class->opcode == ETW_KERNEL_OPCODE_PAGE_FAULT_PROCESS_MEM_INFO :
-				class->record_type == ETW_RECORD_EVENT &&
-					class->id == ETW_MEMORY_EVENT_PROCESSES &&
-					etw_provider_is(&class->provider, ETW_PROVIDER_KERNEL_MEMORY);
+	return class->classic ?
+		       class->kernel_class == ETW_KERNEL_PAGE_FAULT &&
+			       class->opcode == ETW_KERNEL_OPCODE_PAGE_FAULT_PROCESS_MEM_INFO :
+		       class->record_type == ETW_RECORD_EVENT &&
+			       class->id == ETW_MEMORY_EVENT_PROCESSES &&
+			       etw_provider_is(&class->provider, ETW_PROVIDER_KERNEL_MEMORY);
 }
 
 bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
@@ -528,45 +530,45 @@ void tracker_release(struct etw_event_class *class)
 	class->attribution = NULL;
 }
 
-/* Chooses the kernel records of a class with these opcodes, both included. */
-static void choose_class(struct etw_kernel_choice *choice, enum etw_kernel_class kernel_class,
-			 unsigned first, unsigned last)
-{
-	for (unsigned group = 0; group < ETW_KERNEL_GROUPS; group++) {
-		for (unsigned opcode = first; opcode <= last; opcode++) {
-			const struct etw_guid *class =
-				etw_kernel_record_guid((uint8_t)group, (uint8_t)opcode);
-
-			if (etw_kernel_class_of(class) == kernel_class) {
-				etw_kernel_choose(choice, (uint8_t)group, (uint8_t)opcode);
-			}
-		}
-	}
-}
-
 /* Chooses the kernel records that announce any of `announcements`. */
 static void choose(struct etw_kernel_choice *choice, uint32_t announcements)
 {
 	*choice = (struct etw_kernel_choice){ 0 };
 	for (size_t i = 0; i < ROWS; i++) {
-		if (rows[i].announces & announcements) {
-			choose_class(choice, rows[i].kernel_class, rows[i].first, rows[i].last);
+		if (!(rows[i].announces & announcements)) {
+			continue;
+		}
+		for (unsigned group = 0; group < ETW_KERNEL_GROUPS; group++) {
+			for (unsigned opcode = rows[i].first; opcode <= rows[i].last; opcode++) {
+				const struct etw_guid *class =
+					etw_kernel_record_guid((uint8_t)group, (uint8_t)opcode);
+
+				if (etw_kernel_class_of(class) == rows[i].kernel_class) {
+					etw_kernel_choose(choice, (uint8_t)group, (uint8_t)opcode);
+				}
+			}
 		}
 	}
 }
 
-void tracker_choose_ahead(const struct tracker *tracker, struct etw_kernel_choice *choice)
+void tracker_choose_ahead(struct tracker *tracker, struct etw_kernel_choice *choice)
 {
 	const struct tracker_options *options = &tracker->options;
 	bool asks = (options->features & TRACK_SOURCES) || options->top_paths ||
 		    options->disk_cause;
+	uint32_t announces = tracker->enabled & ANNOUNCES_IN_FIRST_PASS;
 
-	choose(choice, tracker->enabled & ANNOUNCES_IN_FIRST_PASS);
+	if (tracker->announcing_of != announces) {
+		choose(&tracker->announcing, announces);
+		tracker->announcing_of = announces;
+	}
+	*choice = tracker->announcing;
 	for (size_t i = 0; asks && i < SUBJECT_ROWS; i++) {
 		const struct subject_row *row = &subject_rows[i];
 
-		if (!(tracker->kernel_subjects & row->subject)) {
-			choose_class(choice, row->kernel_class, row->first, row->last);
+		for (unsigned opcode = row->first;
+		     opcode <= row->last && !(tracker->kernel_subjects & row->subject); opcode++) {
+			etw_kernel_choose(choice, row->group, (uint8_t)opcode);
 		}
 	}
 }

@@ -556,6 +556,24 @@ void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t
 	}
 }
 
+static uint32_t label_of_process(void *context, uint32_t process_id)
+{
+	return tracker_label(context, process_id);
+}
+
+void tracker_take_memory(struct tracker *tracker, const struct etw_process_memory *list,
+			 size_t count)
+{
+	struct etw_record now = *tracker->now.record;
+
+	/* The labels are those at the time of the last record. */
+	now.raw_time = tracker->observed_time;
+	tracker->now.record = &now;
+	process_memory_take_list(&tracker->memory, list, count, label_of_process, tracker);
+	tracker_forget_record(tracker);
+	tracker_publish_all(tracker);
+}
+
 size_t tracker_unseen_processes(struct tracker *tracker)
 {
 	return processes_unseen(&tracker->processes);

@@ -127,7 +127,7 @@ void tracker_release(struct etw_event_class *class);
  * because they announce nothing there: kernel records that are not in *choice, other events whose
  * ids are not among those added to *ids, and records for which tracker_skips_ahead() returns true.
  */
-void tracker_choose_ahead(const struct tracker *tracker, struct etw_kernel_choice *choice);
+void tracker_choose_ahead(struct tracker *tracker, struct etw_kernel_choice *choice);
 void tracker_choose_ids_ahead(struct etw_id_choice *ids);
 bool tracker_skips_ahead(const struct etw_record *record);
 

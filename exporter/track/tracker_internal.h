@@ -178,6 +178,9 @@ struct tracker_record {
 struct tracker {
 	struct tracker_options options;
 	uint32_t enabled;        /* set of enum announcement that the tracker collects */
+	/* The kernel records that announce any of the set announcing_of; costly to find. */
+	struct etw_kernel_choice announcing;
+	uint32_t announcing_of;
 	struct intern *texts;    /* owned: paths */
 	struct etw_text scratch; /* owned: text of the current record */
 	struct etw_text second_scratch;

@@ -67,6 +67,10 @@ static void play(const char *path, const char *session, enum part part)
  * record. */
 static const char *const left_out[] = { "etw_session_",
 					"etw_replay_",
+					"etw_process_working_set_", /* of the machine's list */
+					"etw_process_private_working_set_",
+					"etw_process_commit_",
+					"etw_process_handles",
 					"process_",
 					"etw_exporter_config",
 					"etw_exporter_log_",
