@@ -6,8 +6,8 @@
  * A reading lists all processes of the machine: an event that the kernel writes every half second
  * if a session enables it (PageFault/ProcessMemInfo, or Microsoft-Windows-Kernel-Memory/2), or in a
  * live session a reading of the system's list of processes. Each reading replaces the one before.
- * One kind of reading feeds the gauges at a time: events of the kernel, else those of the provider,
- * else the list.
+ * One source of readings feeds the gauges at a time: events of the kernel, else those of the
+ * provider, else the list.
  *
  * Only the consumer uses it.
  *
