@@ -45,6 +45,7 @@ static bool declare_state_gauges(struct registry *registry, struct etw_error *er
 						 .shard = registry_shard(registry, false, err),
 						 .clock = &clock,
 						 .process_gauges = true,
+						 .process_memory = true,
 						 .disk_info = true,
 						 .image_info = true,
 						 .top_paths = true,

@@ -333,7 +333,7 @@ static const struct row rows[] = {
 		"Events that refer to a thread, process, file or disk that no event has named.", LABELS(2, "session",
 		"reason")) },
 	{ SESSION(repeated), COUNTER("etw_consumer_repeated_events_total",
-		"Events of Microsoft-Windows-Kernel-File that rules did not count because the kernel's FileIo events report the same.",
+		"Events of providers such as Microsoft-Windows-Kernel-File that rules did not count because events of the kernel report the same.",
 		BY_SESSION) },
 	{ SESSION(with_volume_millionths), GAUGE("etw_consumer_file_bytes_with_volume_ratio",
 		"Fraction of file bytes whose volume is known, since the session started.",
@@ -438,6 +438,7 @@ static void on_scrape(void *context)
 	struct memory_statistics memory;
 	struct log_statistics log;
 
+	runner_note_scrape(health->runner);
 	os_mutex_lock(&health->lock);
 	for (size_t i = 0; i < runner_session_count(health->runner); i++) {
 		struct runner_session session;

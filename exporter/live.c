@@ -7,8 +7,8 @@
  * providers. Entries of collectors for the same provider are merged, because Windows would keep
  * only the later call. Where no session has kernel events, the providers that collectors name in
  * their place are needed too. An entry of the configuration is never merged: it is used as it is. A
- * user session also enables the provider of process names, because it has no kernel events. Each
- * session writes canaries, counts their delays in a histogram, and queries TDH for schemas that
+ * user session also enables the provider of process names, because it has no kernel events; if a
+ * collector needs that provider, its entry is made to deliver the names, too. Each session writes canaries, counts their delays in a histogram, and queries TDH for schemas that
  * neither events nor manifests contain. What the watcher of a session reports is logged here.
  *
  * Source: Microsoft-Windows-Kernel-Process as registered in Windows 10 (WINEVENT_KEYWORD_PROCESS:
@@ -122,7 +122,24 @@ static void add_need(struct live_providers *providers, const struct etw_provider
 	providers->list[providers->count++] = *need;
 }
 
-static void add_names(struct live_providers *providers)
+/* Makes a need of collectors include the events that name processes, too. */
+static void add_name_events(struct etw_provider_spec *need)
+{
+	static const uint16_t ids[] = { ETW_PROCESS_EVENT_START, ETW_PROCESS_EVENT_STOP,
+					ETW_PROCESS_EVENT_RUNDOWN };
+
+	need->any |= need->any != 0 ? PROCESS_KEYWORD : 0;
+	need->capture_at_start |= PROCESS_KEYWORD;
+	for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+		if (need->id_count > 0 && need->id_count < ETW_PROVIDER_IDS_MAX &&
+		    !has_id(need, ids[i])) {
+			need->ids[need->id_count++] = ids[i];
+		}
+	}
+}
+
+/* needed: the number of providers at the start of the list that are there for collectors. */
+static void add_names(struct live_providers *providers, size_t needed)
 {
 	struct etw_provider_spec spec;
 
@@ -131,6 +148,12 @@ static void add_names(struct live_providers *providers)
 	spec.level = INFORMATIONAL;
 	spec.any = PROCESS_KEYWORD;
 	spec.capture_at_start = PROCESS_KEYWORD;
+	for (size_t i = 0; i < needed; i++) {
+		if (same(&providers->list[i], &spec)) {
+			add_name_events(&providers->list[i]);
+			return;
+		}
+	}
 	if (!among(providers->list, providers->count, &spec)) {
 		providers->list[providers->count++] = spec;
 		providers->names_only = true;
@@ -157,7 +180,7 @@ bool live_providers_init(struct live_providers *providers, const struct config *
 			 const struct rule_set *rules, size_t index, struct etw_error *err)
 {
 	const struct config_session *session = &config->sessions[index];
-	size_t needed = 0;
+	size_t needed = 0, merged;
 
 	while (index == 0 && need_of(config, rules, needed)) {
 		needed++;
@@ -174,11 +197,12 @@ bool live_providers_init(struct live_providers *providers, const struct config *
 			add_need(providers, need);
 		}
 	}
+	merged = providers->count;
 	for (size_t i = 0; i < session->provider_count; i++) {
 		providers->list[providers->count++] = session->providers[i];
 	}
 	if (session->logger == LOGGER_USER) {
-		add_names(providers);
+		add_names(providers, merged);
 	}
 	return true;
 }
@@ -301,6 +325,8 @@ static bool fill_options(struct live_session *session, const struct live_session
 		.on_session_event = on_session_event,
 		.session_event_context = session,
 		.on_fault = options->on_fault,
+		.wants_memory = options->wants_memory,
+		.memory_context = options->memory_context,
 		.watch_ms = options->watch_ms,
 		.retry_ms = options->retry_ms,
 		.stop_grace_ms = options->stop_grace_ms,

@@ -57,6 +57,8 @@ struct live_session_options {
 	struct etw_canary *canary; /* NULL: none */
 	void (*on_fault)(const char *reason); /* NULL: none */
 	struct etw_session_changes *changes;  /* NULL: none */
+	bool (*wants_memory)(void *context);  /* see include/etw/session.h */
+	void *memory_context;
 	/* For tests; see include/etw/session.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;

@@ -345,7 +345,7 @@ static NOINLINE void prepare_for(struct pipeline *pipeline, const struct etw_rec
 static bool prepare_ahead(struct pipeline *pipeline, struct etw_event_class *class)
 {
 	const struct etw_configured_manifests *manifests = &pipeline->options.setup->manifests;
-	bool knew = tracker_has_file_requests(pipeline->tracker);
+	uint32_t knew = tracker_kernel_subjects(pipeline->tracker);
 
 	if (!class->schema && tracker_names_files(class)) {
 		class->schema = etw_manifest_set_schema(manifests->builtin, &class->provider,
@@ -355,7 +355,7 @@ static bool prepare_ahead(struct pipeline *pipeline, struct etw_event_class *cla
 	if (!tracker_prepare(pipeline->tracker, class)) {
 		return false;
 	}
-	if (!knew && tracker_has_file_requests(pipeline->tracker)) {
+	if (tracker_kernel_subjects(pipeline->tracker) != knew) {
 		tracker_choose_ahead(pipeline->tracker, &pipeline->ahead_at);
 	}
 	return true;
@@ -592,6 +592,14 @@ static void on_service(void *context, uint32_t process_id, uint32_t tag, const c
 	}
 }
 
+static void on_memory(void *context, const struct etw_process_memory *list, size_t count)
+{
+	struct pipeline *pipeline = context;
+
+	enter(pipeline);
+	tracker_take_memory(pipeline->tracker, list, count);
+}
+
 static void on_snapshot_end(void *context)
 {
 	struct pipeline *pipeline = context;
@@ -625,6 +633,7 @@ static void choose_lists(struct pipeline *pipeline)
 	sink->on_disk = tracker_uses_disks(tracker) || all ? on_disk : NULL;
 	sink->on_partition = tracker_uses_disks(tracker) || all ? on_partition : NULL;
 	sink->on_service = tracker_uses_services(tracker) || all ? on_service : NULL;
+	sink->on_memory = tracker_uses_memory(tracker) ? on_memory : NULL;
 }
 
 /* Adds the tracker features that the configuration and the observer request. */
@@ -633,8 +642,10 @@ static void add_configured(struct pipeline *pipeline, struct tracker_options *tr
 	const struct pipeline_observer *observer = pipeline->options.observer;
 
 	setup_tracker_options(pipeline->options.setup, tracker);
-	tracker->has_file_requests = pipeline->options.user_session &&
-				     setup_enables_file_requests(pipeline->options.setup);
+	tracker->process_memory &= !pipeline->options.live || pipeline->options.first_session;
+	tracker->kernel_subjects = pipeline->options.live ?
+					   setup_kernel_subjects(pipeline->options.setup) :
+					   0;
 	if (observer) {
 		tracker->features |= observer->features;
 	}

@@ -84,7 +84,8 @@ struct pipeline_options {
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
 	bool live;         /* the source is a live session, whose events are not trusted */
-	bool user_session; /* a live session without kernel events; another session may have them */
+	bool first_session; /* of several live sessions: this one shows what there is once, such as
+			       the memory of processes */
 	uint64_t late_ms;  /* how late the source may deliver an event; 0: events come in time order
 			    */
 	struct etw_schema_system system; /* of live sessions only */

@@ -162,7 +162,7 @@ bool runner_make_pipeline(struct session *session, struct etw_error *err)
 		.on_time = runner->options.on_time,
 		.time_context = runner->options.time_context,
 		.live = session->path == NULL,
-		.user_session = session->path == NULL && session->started.logger == LOGGER_USER,
+		.first_session = session == runner->sessions,
 		.late_ms = session->path == NULL ? session->started.flush_ms : 0,
 		.names_only = session->names_only,
 		.on_ready = runner_on_named,
@@ -288,6 +288,19 @@ static bool open_recordings(struct runner *runner, struct etw_error *err)
 	return runner->pace || options->speed <= 0;
 }
 
+/* Whether someone has looked at the memory of processes since it was read. */
+static bool wants_memory(void *context)
+{
+	struct runner *runner = context;
+
+	return atomic_exchange_explicit(&runner->memory_due, false, memory_order_relaxed);
+}
+
+void runner_note_scrape(struct runner *runner)
+{
+	atomic_store_explicit(&runner->memory_due, true, memory_order_relaxed);
+}
+
 struct live_session_options runner_live_options(struct runner *runner,
 						const struct session *session,
 						const struct setup *setup, size_t index)
@@ -302,6 +315,8 @@ struct live_session_options runner_live_options(struct runner *runner,
 		.canary = runner->canary,
 		.on_fault = options->on_fault,
 		.changes = runner->changes,
+		.wants_memory = wants_memory,
+		.memory_context = runner,
 		.watch_ms = options->watch_ms,
 		.retry_ms = options->retry_ms,
 		.stop_grace_ms = options->stop_grace_ms,
@@ -373,6 +388,7 @@ struct runner *runner_new(const struct runner_options *options, struct etw_error
 		error_no_memory(err, "sessions");
 		return NULL;
 	}
+	atomic_init(&runner->memory_due, true); /* so that the first scrape has values */
 	runner->options = *options;
 	runner->registry = options->setup->registry;
 	/* A reload may add live sessions; each needs a shard. */

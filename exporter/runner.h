@@ -139,6 +139,9 @@ struct runner_totals {
 bool runner_is_live(const struct runner *runner);
 /* Returns NULL if there is no flight recorder. */
 struct flight_recorder *runner_recorder(const struct runner *runner);
+/* A scrape begins: afterwards a live session may read the memory of processes once. */
+void runner_note_scrape(struct runner *runner);
+
 /* Returns the number of sessions. A session keeps its index; a reload adds sessions at the end and
  * removes none. */
 size_t runner_session_count(struct runner *runner);

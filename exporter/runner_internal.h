@@ -83,6 +83,7 @@ struct runner {
 	struct etw_canary *canary;           /* owned; NULL: none could be registered */
 	struct etw_session_changes *changes; /* owned; shared by the live sessions */
 	_Atomic(bool) stopping;
+	_Atomic(bool) memory_due; /* there was a scrape since the memory of processes was read */
 	struct os_mutex lock;
 	struct os_condition changed; /* a stop is requested, or a consumer has taken a set-up */
 	/* Guarded by the lock. */

@@ -215,6 +215,7 @@ void setup_tracker_options(const struct setup *setup, struct tracker_options *op
 	options->lower_case = config->lower_case_processes;
 	options->features = rule_set_features(setup->rules);
 	options->process_gauges = rule_set_on(setup->rules, "process");
+	options->process_memory = rule_set_on(setup->rules, "process_memory");
 	options->disk_info = rule_set_on(setup->rules, "disk");
 	options->image_info = rule_set_on(setup->rules, "image");
 	options->disk_cause = rule_set_on(setup->rules, "disk_cause");
@@ -222,10 +223,25 @@ void setup_tracker_options(const struct setup *setup, struct tracker_options *op
 	options->top_path_count = config->limits.top_paths;
 }
 
-bool setup_enables_file_requests(const struct setup *setup)
+uint32_t setup_kernel_subjects(const struct setup *setup)
 {
-	return setup->config->kernel_events &&
-	       (rule_set_kernel_flags(setup->rules) & ETW_KERNEL_FLAG_FILE_IO_INIT) != 0;
+	static const struct {
+		uint32_t flag;
+		enum kernel_subject subject;
+	} rows[] = {
+		{ ETW_KERNEL_FLAG_FILE_IO_INIT, SUBJECT_FILES },
+		{ ETW_KERNEL_FLAG_NETWORK_TCPIP, SUBJECT_NETWORK },
+		{ ETW_KERNEL_FLAG_PROCESS, SUBJECT_PROCESSES },
+		{ ETW_KERNEL_FLAG_THREAD, SUBJECT_THREADS },
+		{ ETW_KERNEL_FLAG_REGISTRY, SUBJECT_REGISTRY },
+		{ ETW_KERNEL_FLAG_DISK_IO, SUBJECT_DISKS },
+	};
+	uint32_t flags = rule_set_kernel_flags(setup->rules), subjects = 0;
+
+	for (size_t i = 0; setup->config->kernel_events && i < sizeof rows / sizeof rows[0]; i++) {
+		subjects |= (flags & rows[i].flag) ? rows[i].subject : 0;
+	}
+	return subjects;
 }
 
 /* A list of the families of the rules and of the state gauges. */

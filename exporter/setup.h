@@ -94,7 +94,8 @@ void setup_add_collectors(const struct setup *setup, struct etw_text *text);
 /* Sets the tracker options that the configuration determines; the other options stay. */
 void setup_tracker_options(const struct setup *setup, struct tracker_options *options);
 
-/* Returns whether a live session of the configuration gets the kernel's FileIo requests. */
-bool setup_enables_file_requests(const struct setup *setup);
+/* Returns the set of enum kernel_subject that the kernel reports to a live session of the
+ * configuration. */
+uint32_t setup_kernel_subjects(const struct setup *setup);
 
 #endif

@@ -59,7 +59,11 @@ struct collector_report {
 	enum collector_state state;
 	bool too_little; /* fed by only few of the events that replace its kernel events */
 	size_t rules, rules_with_events;
+	size_t distinct_events; /* different events of rules_with_events */
 	uint64_t events, counted;
+	/* Of a collector with a second source: what was counted of the kernel's events, and of the
+	 * events of the providers that replace them. */
+	uint64_t counted_of_kernel, counted_of_second;
 	struct record_needs needs;
 	struct record_needs missing; /* the needs of which the recording shows no trace */
 };

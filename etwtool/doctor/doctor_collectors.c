@@ -68,6 +68,34 @@ static bool add_missing(struct doctor *doctor, struct collector_report *report,
 	return true;
 }
 
+/* Whether an earlier rule of the collector is about the same event and had events. */
+static bool had_events_before(const struct dry_run *dry_run, size_t index)
+{
+	const struct rule *rule = dry_run_at(dry_run, index)->rule;
+
+	for (size_t i = 0; i < index; i++) {
+		const struct dry_run_rule *other = dry_run_at(dry_run, i);
+
+		if (other->events > 0 && other->rule->collector == rule->collector &&
+		    strcmp(other->rule->event_at->text, rule->event_at->text) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void count_source(struct collector_report *report, const struct dry_run_rule *result)
+{
+	if (report->collector->substitute_count == 0) {
+		return;
+	}
+	if (result->rule->event.scope == EVENTS_KERNEL) {
+		report->counted_of_kernel += result->counted;
+	} else {
+		report->counted_of_second += result->counted;
+	}
+}
+
 static void count_rules(const struct recording *recording, struct collector_report *report)
 {
 	const struct dry_run *dry_run = recording_dry_run(recording);
@@ -77,8 +105,11 @@ static void count_rules(const struct recording *recording, struct collector_repo
 		if (result->rule->collector == report->collector) {
 			report->rules++;
 			report->rules_with_events += result->events > 0;
+			report->distinct_events +=
+				result->events > 0 && !had_events_before(dry_run, i);
 			report->events += result->events;
 			report->counted += result->counted;
+			count_source(report, result);
 		}
 	}
 }
@@ -129,13 +160,13 @@ static void add_not_fed(struct doctor *doctor, const struct collector_report *re
 
 /*
  * Returns whether the collector received only a few events of the providers that replace its kernel
- * events, and not what it counts otherwise: fewer than half of the rules for one of the two sources
- * had events.
+ * events, and not what it counts otherwise: a single event, for fewer than half of the rules for
+ * one of the two sources.
  */
 static bool gets_too_little(const struct collector_report *report)
 {
 	return report->state == COLLECTOR_FED && report->missing.flags != 0 &&
-	       report->collector->substitute_count > 0 &&
+	       report->collector->substitute_count > 0 && report->distinct_events == 1 &&
 	       4 * report->rules_with_events < report->rules;
 }
 
@@ -157,7 +188,8 @@ static bool report_collector(struct doctor *doctor, const struct recording *reco
 	report->state = !report->info->on                    ? COLLECTOR_OFF :
 			counted                              ? COLLECTOR_FED :
 			lacks                                ? COLLECTOR_NOT_FED :
-			report->collector->metric_count == 0 ? COLLECTOR_FED :
+			report->collector->metric_count == 0 && !record_needs_empty(&report->needs) ?
+				COLLECTOR_FED :
 							       COLLECTOR_IDLE;
 	report->too_little = gets_too_little(report);
 	if (report->requested && (report->state == COLLECTOR_NOT_FED || report->too_little)) {

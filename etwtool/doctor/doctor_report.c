@@ -159,6 +159,25 @@ static void add_missing_text(struct etw_text *out, const struct collector_report
 	}
 }
 
+/* Names the source that feeds a collector of which there are two. */
+static void add_sources_text(struct etw_text *out, const struct collector_report *report)
+{
+	char label[GUID_TEXT_SIZE + 2];
+	const char *between = ", from ";
+
+	if (report->counted_of_kernel > 0) {
+		text_add_format(out, "%sthe kernel", between);
+		between = " and ";
+	}
+	for (size_t i = 0; report->counted_of_second > 0 && i < report->collector->substitute_count;
+	     i++) {
+		text_add_string(out, between);
+		text_add_shown(out,
+			       etw_provider_spec_label(&report->collector->substitutes[i], label));
+		between = " and ";
+	}
+}
+
 /*
  * Adds a collector. `all` adds its logman lines even if it is not requested. Returns whether it
  * left out such lines.
@@ -177,6 +196,7 @@ static bool add_collector_text(struct etw_text *out, const struct collector_repo
 		text_add_format(out, " %10" PRIu64 " counted, events for %zu of %zu rules",
 				report->counted, report->rules_with_events, report->rules);
 	}
+	add_sources_text(out, report);
 	add_missing_text(out, report);
 	text_add_char(out, '\n');
 	if (lacks && (report->requested || all)) {
@@ -257,6 +277,8 @@ static void add_collector_json(struct json *json, const struct collector_report 
 	json_member_u64(json, "rules_with_events", report->rules_with_events);
 	json_member_u64(json, "events", report->events);
 	json_member_u64(json, "counted", report->counted);
+	json_member_u64(json, "counted_of_kernel", report->counted_of_kernel);
+	json_member_u64(json, "counted_of_second_source", report->counted_of_second);
 	json_member_object(json, "needs");
 	json_add_needs(json, &report->needs);
 	json_object_end(json);

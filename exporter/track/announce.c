@@ -278,7 +278,7 @@ static bool read_request_key(struct tracker *tracker, uint64_t *key)
 	if (tracker_is_repeated(tracker) || !payload_u64(tracker, PAYLOAD_IRP, key)) {
 		return false;
 	}
-	if (tracker->now.attribution->second_source) {
+	if (tracker->now.attribution->repeats) {
 		*key = ~*key;
 	}
 	return true;
@@ -375,6 +375,20 @@ void tracker_announce_stack(struct tracker *tracker)
 	}
 }
 
+static uint32_t label_of_process(void *context, uint32_t process_id)
+{
+	return tracker_label(context, process_id);
+}
+
+static void announce_memory(struct tracker *tracker)
+{
+	const struct etw_record *record = tracker->now.record;
+
+	process_memory_take_event(&tracker->memory,
+				  record->classic ? MEMORY_OF_KERNEL : MEMORY_OF_PROVIDER, record,
+				  label_of_process, tracker);
+}
+
 typedef void announce_function(struct tracker *tracker);
 
 #define ROW(announcement) [__builtin_ctz(announcement)] /* the number of the bit */
@@ -398,6 +412,7 @@ void tracker_announce(struct tracker *tracker, uint32_t announces)
 		ROW(ANNOUNCES_DISK) = announce_disk,
 		ROW(ANNOUNCES_PARTITION) = announce_partition,
 		ROW(ANNOUNCES_TRANSFER) = announce_transfer,
+		ROW(ANNOUNCES_MEMORY) = announce_memory,
 	};
 
 	while (announces != 0) {

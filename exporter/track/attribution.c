@@ -14,7 +14,8 @@
  * class; therefore a row serves all versions of an event, and a version without a field has no
  * reader for it. To attribute another kernel event, add a row. Providers with manifests follow
  * after the rows: Microsoft-Windows-Kernel-File, whose events report the same as those of the
- * kernel's class FileIo, and those whose payload names a process.
+ * kernel's class FileIo, those whose payload names a process, and the subjects of which both the
+ * kernel and a provider report.
  *
  * tracker->enabled limits the announcements to those that an enabled feature needs. The first pass
  * of a recording uses the same rows to choose the records that it reads at all.
@@ -236,6 +237,42 @@ static const struct provider_row {
 	/* Any thread may process data of a connection, so only the payload names its process. */
 	{ ETW_PROVIDER_TCPIP, OWNER_HEADER, "ProcessId" },
 };
+
+/* The kernel events that report a subject. Events that only describe what exists are among them
+ * where the same flag enables them. */
+static const struct subject_row {
+	enum kernel_subject subject;
+	enum etw_kernel_class kernel_class;
+	uint8_t group;       /* of records that have no GUID */
+	uint8_t first, last; /* opcodes */
+} subject_rows[] = {
+	{ SUBJECT_FILES, ETW_KERNEL_FILE_IO, ETW_KERNEL_GROUP_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_CREATE,
+	  ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL },
+	{ SUBJECT_NETWORK, ETW_KERNEL_TCP_IP, ETW_KERNEL_GROUP_TCP_IP, EVERY },
+	{ SUBJECT_NETWORK, ETW_KERNEL_UDP_IP, ETW_KERNEL_GROUP_UDP_IP, EVERY },
+	{ SUBJECT_PROCESSES, ETW_KERNEL_PROCESS, ETW_KERNEL_GROUP_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP },
+	{ SUBJECT_THREADS, ETW_KERNEL_THREAD, ETW_KERNEL_GROUP_THREAD, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP },
+	{ SUBJECT_REGISTRY, ETW_KERNEL_REGISTRY, ETW_KERNEL_GROUP_REGISTRY, EVERY },
+	{ SUBJECT_DISKS, ETW_KERNEL_DISK_IO, ETW_KERNEL_GROUP_DISK_IO, ETW_KERNEL_OPCODE_DISK_IO_READ,
+	  ETW_KERNEL_OPCODE_DISK_IO_WRITE },
+	{ SUBJECT_DISKS, ETW_KERNEL_DISK_IO, ETW_KERNEL_GROUP_DISK_IO, ONLY(ETW_KERNEL_OPCODE_DISK_IO_FLUSH_BUFFERS) },
+};
+
+/* The events of providers that report a subject; those of Microsoft-Windows-Kernel-File are
+ * file_rows. */
+static const struct second_source_row {
+	enum etw_known_provider provider;
+	enum kernel_subject subject;
+	uint16_t first, last; /* ids */
+} second_source_rows[] = {
+	{ ETW_PROVIDER_KERNEL_NETWORK, SUBJECT_NETWORK, 0, UINT16_MAX },
+	{ ETW_PROVIDER_KERNEL_PROCESS, SUBJECT_PROCESSES, ETW_PROCESS_EVENT_START,
+	  ETW_PROCESS_EVENT_STOP },
+	{ ETW_PROVIDER_KERNEL_PROCESS, SUBJECT_THREADS, ETW_PROCESS_EVENT_THREAD_START,
+	  ETW_PROCESS_EVENT_THREAD_STOP },
+	{ ETW_PROVIDER_KERNEL_REGISTRY, SUBJECT_REGISTRY, 0, UINT16_MAX },
+	{ ETW_PROVIDER_KERNEL_DISK, SUBJECT_DISKS, 0, UINT16_MAX },
+};
 /* clang-format on */
 
 enum { NAMES_OF_FILES = ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT };
@@ -246,6 +283,8 @@ enum {
 	ROWS = sizeof rows / sizeof rows[0],
 	FILE_ROWS = sizeof file_rows / sizeof file_rows[0],
 	PROVIDER_ROWS = sizeof provider_rows / sizeof provider_rows[0],
+	SUBJECT_ROWS = sizeof subject_rows / sizeof subject_rows[0],
+	SECOND_SOURCE_ROWS = sizeof second_source_rows / sizeof second_source_rows[0],
 };
 
 static void find_field(struct attribution *attribution, const struct etw_event_class *class,
@@ -381,6 +420,20 @@ static void attribute_provider(struct attribution *attribution, const struct etw
 	}
 }
 
+/* Returns the subject of which the event is a second source; 0: none. */
+static uint8_t repeated_subject(const struct etw_event_class *class)
+{
+	for (size_t i = 0; i < SECOND_SOURCE_ROWS; i++) {
+		const struct second_source_row *row = &second_source_rows[i];
+
+		if (class->id >= row->first && class->id <= row->last &&
+		    etw_provider_is(&class->provider, row->provider)) {
+			return (uint8_t)row->subject;
+		}
+	}
+	return 0;
+}
+
 /* Attributes a class of a provider with a manifest. enabled: set of enum announcement that the
  * tracker collects. */
 static void attribute_manifest_class(struct attribution *attribution,
@@ -391,6 +444,7 @@ static void attribute_manifest_class(struct attribution *attribution,
 	if (class->schema) {
 		attribute_provider(attribution, class);
 	}
+	attribution->repeats = repeated_subject(class);
 	if (class->record_type == ETW_RECORD_EVENT &&
 	    announces_process_image(&class->provider, class->id)) {
 		if (!class->schema) {
@@ -405,7 +459,7 @@ static void attribute_manifest_class(struct attribution *attribution,
 	} else if (class->record_type == ETW_RECORD_EVENT &&
 		   (row = file_row_of(&class->provider, class->id)) != NULL) {
 		attribution->opcode = row->opcode;
-		attribution->second_source = true;
+		attribution->repeats = SUBJECT_FILES;
 		if (class->schema) {
 			attribute_file_class(attribution, class, row);
 		} else if (row->announces & enabled & NAMES_OF_FILES) {
@@ -414,16 +468,34 @@ static void attribute_manifest_class(struct attribution *attribution,
 	}
 }
 
-static bool is_file_request(const struct etw_event_class *class)
+/* Returns the subject that a kernel event reports; 0: none. */
+static uint32_t reported_subject(const struct etw_event_class *class)
 {
-	return class->kernel_class == ETW_KERNEL_FILE_IO &&
-	       class->opcode >= ETW_KERNEL_OPCODE_FILE_IO_CREATE &&
-	       class->opcode <= ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL;
+	for (size_t i = 0; i < SUBJECT_ROWS; i++) {
+		const struct subject_row *row = &subject_rows[i];
+
+		if (row->kernel_class == class->kernel_class && class->opcode >= row->first &&
+		    class->opcode <= row->last) {
+			return row->subject;
+		}
+	}
+	return 0;
 }
 
-bool tracker_has_file_requests(const struct tracker *tracker)
+uint32_t tracker_kernel_subjects(const struct tracker *tracker)
 {
-	return tracker->has_file_requests;
+	return tracker->kernel_subjects;
+}
+
+/* Whether events of the class list the memory of all processes. They need no schema. */
+static bool lists_memory(const struct etw_event_class *class)
+{
+	return class->classic ?
+		       class->kernel_class == ETW_KERNEL_PAGE_FAULT &&
+			       class->opcode == ETW_KERNEL_OPCODE_PAGE_FAULT_PROCESS_MEM_INFO :
+		       class->record_type == ETW_RECORD_EVENT &&
+			       class->id == ETW_MEMORY_EVENT_PROCESSES &&
+			       etw_provider_is(&class->provider, ETW_PROVIDER_KERNEL_MEMORY);
 }
 
 bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
@@ -441,8 +513,13 @@ bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
 		attribute_manifest_class(class->attribution, class, tracker->enabled);
 	} else if (class->schema) {
 		attribute_kernel_class(class->attribution, class);
-		tracker->has_file_requests |= is_file_request(class);
+		/* A live session knows it from its configuration: a late event must not bring back
+		 * what a reload has switched off. */
+		if (!tracker->options.live) {
+			tracker->kernel_subjects |= reported_subject(class);
+		}
 	}
+	class->attribution->announces |= lists_memory(class) ? ANNOUNCES_MEMORY : 0;
 	class->attribution->announces &= tracker->enabled;
 	return true;
 }
@@ -474,19 +551,25 @@ static void choose(struct etw_kernel_choice *choice, uint32_t announcements)
 	}
 }
 
-void tracker_choose_ahead(const struct tracker *tracker, struct etw_kernel_choice *choice)
+void tracker_choose_ahead(struct tracker *tracker, struct etw_kernel_choice *choice)
 {
 	const struct tracker_options *options = &tracker->options;
 	bool asks = (options->features & TRACK_SOURCES) || options->top_paths ||
 		    options->disk_cause;
+	uint32_t announces = tracker->enabled & ANNOUNCES_IN_FIRST_PASS;
 
-	choose(choice, tracker->enabled & ANNOUNCES_IN_FIRST_PASS);
-	if (!asks || tracker->has_file_requests) {
-		return;
+	if (tracker->announcing_of != announces) {
+		choose(&tracker->announcing, announces);
+		tracker->announcing_of = announces;
 	}
-	for (unsigned opcode = ETW_KERNEL_OPCODE_FILE_IO_CREATE;
-	     opcode <= ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL; opcode++) {
-		etw_kernel_choose(choice, ETW_KERNEL_GROUP_FILE_IO, (uint8_t)opcode);
+	*choice = tracker->announcing;
+	for (size_t i = 0; asks && i < SUBJECT_ROWS; i++) {
+		const struct subject_row *row = &subject_rows[i];
+
+		for (unsigned opcode = row->first;
+		     opcode <= row->last && !(tracker->kernel_subjects & row->subject); opcode++) {
+			etw_kernel_choose(choice, row->group, (uint8_t)opcode);
+		}
 	}
 }
 

@@ -40,8 +40,14 @@ bool tracker_prepare_gauges(struct registry *registry, const struct tracker_opti
 {
 	const struct prepared to = { registry, families, count, err };
 
-	_Static_assert(TRACKER_GAUGES == PROCESS_GAUGES + DISKS_FAMILIES + CAUSE_FAMILIES + 2,
+	_Static_assert(TRACKER_GAUGES == PROCESS_GAUGES + PROCESS_MEMORY_FAMILIES + DISKS_FAMILIES +
+						 CAUSE_FAMILIES + 2,
 		       "all of them");
+	for (unsigned i = 0; options->process_memory && i < PROCESS_MEMORY_FAMILIES; i++) {
+		if (!prepare(&to, &process_memory_families[i])) {
+			return false;
+		}
+	}
 	return (!options->process_gauges || (prepare(&to, &process_gauges_families[0]) &&
 					     prepare(&to, &process_gauges_families[1]))) &&
 	       (!options->disk_info ||
@@ -110,6 +116,26 @@ static bool change_process_gauges(struct tracker *tracker, bool was_on, struct e
 	tracker->gauges.process_limit = tracker->options.processes;
 	tracker->gauges.thread_limit = tracker->options.threads;
 	return true;
+}
+
+static bool change_process_memory(struct tracker *tracker, bool was_on, struct etw_error *err)
+{
+	const struct tracker_options *options = &tracker->options;
+	struct process_memory *memory = &tracker->memory;
+	uint64_t refused = memory->refused;
+	bool good = true;
+
+	if (was_on && !options->process_memory) {
+		process_memory_clear(memory);
+		memory->families[0] = NULL;
+	}
+	if (!was_on && options->process_memory) {
+		good = process_memory_init(memory, options->registry, options->shard,
+					   options->processes, err);
+		memory->refused = refused;
+	}
+	memory->limit = options->processes;
+	return good;
 }
 
 static bool change_image_info(struct tracker *tracker, bool was_on, struct etw_error *err)
@@ -246,13 +272,14 @@ static void take_options(struct tracker_options *options, const struct tracker_o
 	options->path_group_count = 0;
 	options->process_gauges = taken.process_gauges;
 	options->disk_info = taken.disk_info;
+	options->process_memory = taken.process_memory;
 	options->image_info = taken.image_info;
 	options->disk_cause = taken.disk_cause;
 	options->top_paths = taken.top_paths;
 	options->top_path_count = taken.top_path_count;
 	options->shares = taken.shares;
 	options->features = taken.features;
-	options->has_file_requests = taken.has_file_requests;
+	options->kernel_subjects = taken.kernel_subjects;
 }
 
 bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
@@ -265,14 +292,15 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 	tracker_forget_record(tracker);
 	take_options(&tracker->options, next);
 	tracker->enabled = tracker_enabled_by(&tracker->options);
-	if (tracker->options.has_file_requests != before.has_file_requests) {
-		tracker->has_file_requests = tracker->options.has_file_requests;
+	if (tracker->options.live) {
+		tracker->kernel_subjects = next->kernel_subjects;
 	}
 	if (!tracker->in_first_pass) { /* a first pass still collects changes of all of them */
 		empty_tables(tracker, enabled & ~tracker->enabled);
 	}
 	set_limits(tracker);
 	good = change_process_gauges(tracker, before.process_gauges, err);
+	good = change_process_memory(tracker, before.process_memory, err) && good;
 	good = change_image_info(tracker, before.image_info, err) && good;
 	good = change_disk_info(tracker, before.disk_info, err) && good;
 	good = change_top_paths(tracker, &before, err) && good;

@@ -184,7 +184,7 @@ void tracker_count(struct tracker *tracker)
 			      &(const struct top_write){
 				      .file = tracker_file(tracker),
 				      .process = tracker_process(tracker, NULL),
-				      .second_source = tracker->now.attribution->second_source,
+				      .second_source = tracker->now.attribution->repeats != 0,
 				      .bytes = bytes });
 	}
 }

@@ -138,8 +138,8 @@ static enum derived_result read_path(struct derived_read *read)
 	return path ? DERIVED_FOUND : DERIVED_UNKNOWN;
 }
 
-/* Reads 1 if rules must leave the event out, because they count the kernel's event of the same
- * request. */
+/* Reads 1 if rules must leave the event out, because they count the kernel's event that reports the
+ * same. */
 static enum derived_result read_also_kernel(struct derived_read *read)
 {
 	bool repeated = tracker_is_repeated(read->tracker);
@@ -436,7 +436,17 @@ static const struct derived_events request_end[] = {
 	{ 0 },
 };
 static const struct derived_events second_source[] = {
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_DISK] },
 	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_FILE] },
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_NETWORK] },
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS] },
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_REGISTRY] },
+	{ 0 },
+};
+static const struct derived_events process_exit[] = {
+	{ .kernel_class = ETW_KERNEL_PROCESS, .opcode = EVERY_OPCODE },
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS],
+	  .id = ETW_PROCESS_EVENT_STOP },
 	{ 0 },
 };
 static const struct derived_events context_switch[] = {
@@ -476,8 +486,8 @@ static const struct derived_field fields[] = {
 	{ "AlsoKernel", TYPE_INTEGER, FORM_NUMBER, .role = ROLE_SECOND_SOURCE,
 	  .before_layout = true, .features = TRACK_SOURCES, .events = second_source,
 	  .read = read_also_kernel },
-	{ "ExitResult", TYPE_TEXT, FORM_ID, .origin = "ExitStatus", .reads_origin = true,
-	  .read = read_exit_result, .words = exit_results },
+	{ "ExitResult", TYPE_TEXT, FORM_ID, .events = process_exit, .origin = "ExitStatus",
+	  .or_origin = "ExitCode", .reads_origin = true, .read = read_exit_result, .words = exit_results },
 	{ "Driver", TYPE_TEXT, FORM_ID, .features = TRACK_DRIVERS, .origin = "Routine",
 	  .or_origin = "RoutineAddr", .read = read_driver },
 	{ "Service", TYPE_TEXT, FORM_ID, .features = TRACK_SERVICES, .read = read_service },

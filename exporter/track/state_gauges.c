@@ -4,10 +4,17 @@
 #include <stddef.h>
 #include <string.h>
 
+#define MEMORY_EVENTS \
+	"PageFault/ProcessMemInfo, Microsoft-Windows-Kernel-Memory/2, the system's list of processes"
+
 const struct state_gauge state_gauges[] = {
 	{ "etw_process_instances", "process", "Process/*, Microsoft-Windows-Kernel-Process", true },
 	{ "etw_process_threads", "process",
 	  "Thread/Start, Thread/Stop, Thread/DCStart, Thread/DCStop", false },
+	{ "etw_process_working_set_bytes", "process_memory", MEMORY_EVENTS, true },
+	{ "etw_process_private_working_set_bytes", "process_memory", MEMORY_EVENTS, true },
+	{ "etw_process_commit_bytes", "process_memory", MEMORY_EVENTS, true },
+	{ "etw_process_handles", "process_memory", "the system's list of processes", true },
 	{ "etw_process_image_info", "image",
 	  "Process/Start, Process/DCStart, Image/Load, Image/DCStart", false },
 	{ "etw_file_top_written_bytes", "file_top",

@@ -94,7 +94,8 @@ void tracker_publish_all(struct tracker *tracker)
 
 	publish_table(tracker, TABLE_PROCESS, (uint64_t)processes->count + process_images->count,
 		      processes->evictions + process_images->evictions +
-			      tracker->gauges.refused_processes + tracker->image_info.refused);
+			      tracker->gauges.refused_processes + tracker->image_info.refused +
+			      tracker->memory.refused);
 	publish_table(tracker, TABLE_THREAD, threads->count,
 		      threads->evictions + tracker->gauges.refused_threads +
 			      tracker->scheduler.ready.evictions + tracker->stack_owners.evictions +
@@ -190,6 +191,9 @@ uint32_t tracker_enabled_by(const struct tracker_options *options)
 	if (options->image_info) {
 		enabled |= ANNOUNCES_IMAGE | ANNOUNCES_VOLUME;
 	}
+	if (options->process_memory) {
+		enabled |= ANNOUNCES_MEMORY;
+	}
 	if (options->disk_info) {
 		enabled |= ANNOUNCES_DISK | ANNOUNCES_PARTITION | ANNOUNCES_TRANSFER;
 	}
@@ -257,6 +261,11 @@ static bool make_parts(struct tracker *tracker, struct etw_error *err)
 				 options->threads, err)) {
 		return false;
 	}
+	if (options->process_memory &&
+	    !process_memory_init(&tracker->memory, registry, options->shard, options->processes,
+				 err)) {
+		return false;
+	}
 	if (options->image_info && !image_info_init(&tracker->image_info, registry, options->shard,
 						    options->processes, err)) {
 		return false;
@@ -291,7 +300,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct etw_er
 	tracker->options = *options;
 	tracker_set_defaults(&tracker->options);
 	tracker->enabled = tracker_enabled_by(options);
-	tracker->has_file_requests = options->has_file_requests;
+	tracker->kernel_subjects = options->kernel_subjects;
 	tracker->none = registry_none(options->registry);
 	tracker->observed_time = ETW_RECORD_NO_TIME;
 	tracker_forget_record(tracker);
@@ -325,6 +334,7 @@ void tracker_reset(struct tracker *tracker)
 	tracker->observed_time = ETW_RECORD_NO_TIME;
 	clear_tables(tracker);
 	process_gauges_clear(&tracker->gauges);
+	process_memory_clear(&tracker->memory);
 	image_info_clear(&tracker->image_info);
 	disks_clear(&tracker->disks);
 	top_paths_clear(&tracker->top_paths);
@@ -343,6 +353,7 @@ void tracker_free(struct tracker *tracker)
 	clear_tables(tracker);
 	files_done(&tracker->files);
 	process_gauges_done(&tracker->gauges);
+	process_memory_done(&tracker->memory);
 	image_info_done(&tracker->image_info);
 	top_paths_done(&tracker->top_paths);
 	names_free(tracker->own_names);
@@ -508,6 +519,11 @@ bool tracker_uses_disks(const struct tracker *tracker)
 	return (tracker->enabled & ANNOUNCES_DISK) != 0;
 }
 
+bool tracker_uses_memory(const struct tracker *tracker)
+{
+	return (tracker->enabled & ANNOUNCES_MEMORY) != 0;
+}
+
 bool tracker_uses_services(const struct tracker *tracker)
 {
 	return (tracker->enabled & ANNOUNCES_SERVICE) != 0;
@@ -538,6 +554,24 @@ void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t
 	if (tracker_uses_services(tracker)) {
 		services_find(&tracker->services, process_id, tag, name);
 	}
+}
+
+static uint32_t label_of_process(void *context, uint32_t process_id)
+{
+	return tracker_label(context, process_id);
+}
+
+void tracker_take_memory(struct tracker *tracker, const struct etw_process_memory *list,
+			 size_t count)
+{
+	struct etw_record now = *tracker->now.record;
+
+	/* The labels are those at the time of the last record. */
+	now.raw_time = tracker->observed_time;
+	tracker->now.record = &now;
+	process_memory_take_list(&tracker->memory, list, count, label_of_process, tracker);
+	tracker_forget_record(tracker);
+	tracker_publish_all(tracker);
 }
 
 size_t tracker_unseen_processes(struct tracker *tracker)

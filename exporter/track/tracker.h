@@ -38,7 +38,20 @@ enum tracker_feature {
 	TRACK_DRIVERS = 1 << 2,   /* images of drivers by address */
 	TRACK_SCHEDULER = 1 << 3, /* context switches */
 	TRACK_SERVICES = 1 << 4,  /* services of the threads of svchost */
-	TRACK_SOURCES = 1 << 5,   /* whether the source has the kernel's FileIo requests */
+	TRACK_SOURCES = 1 << 5,   /* which subjects the kernel reports in this source */
+};
+
+/*
+ * What the kernel reports and a provider with a manifest reports too; bits. Such a provider is the
+ * second source of the subject: its events repeat those of the kernel where a source has both.
+ */
+enum kernel_subject {
+	SUBJECT_FILES = 1 << 0,     /* requests of FileIo; Microsoft-Windows-Kernel-File */
+	SUBJECT_NETWORK = 1 << 1,   /* TcpIp, UdpIp; Microsoft-Windows-Kernel-Network */
+	SUBJECT_PROCESSES = 1 << 2, /* Process; Microsoft-Windows-Kernel-Process */
+	SUBJECT_THREADS = 1 << 3,   /* Thread, starts and ends; Microsoft-Windows-Kernel-Process */
+	SUBJECT_REGISTRY = 1 << 4,  /* Registry; Microsoft-Windows-Kernel-Registry */
+	SUBJECT_DISKS = 1 << 5,     /* DiskIo; Microsoft-Windows-Kernel-Disk */
 };
 
 /* Returns the kernel flags (ETW_KERNEL_FLAG_*) that a live session needs for a set of features. */
@@ -65,6 +78,7 @@ struct tracker_options {
 	bool disk_info;          /* etw_disk_info, etw_disk_volume_info */
 	bool image_info;         /* etw_process_image_info */
 	bool top_paths;          /* etw_file_top_written_bytes */
+	bool process_memory;     /* etw_process_working_set_bytes and its like */
 	bool disk_cause;         /* etw_disk_caused_read_bytes_total, …_written_bytes_total */
 	uint32_t top_path_count; /* length of the list of top_paths; 0: 20 */
 	uint32_t shares;   /* the most network shares that are volumes of their own; 0: none */
@@ -73,9 +87,10 @@ struct tracker_options {
 	bool live;
 	uint64_t late_ms; /* the most that the source may deliver an event late; 0: all come in time
 			     order */
-	/* Another live session gets the kernel's FileIo requests. Otherwise the tracker notices
-	 * them when the first one comes, or in the first pass. */
-	bool has_file_requests;
+	/* Of a live session: set of enum kernel_subject, what the kernel reports to one of the
+	 * sessions. Of a recording the tracker notices it by the first event, or in the first
+	 * pass. */
+	uint32_t kernel_subjects;
 };
 
 struct tracker *tracker_new(const struct tracker_options *options, struct etw_error *err);
@@ -93,7 +108,7 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 
 /* Prepares the families of the state gauges that the options enable (registry_prepare()) and
  * appends them to `families`, which must have room for TRACKER_GAUGES more. */
-enum { TRACKER_GAUGES = 8 };
+enum { TRACKER_GAUGES = 12 };
 bool tracker_prepare_gauges(struct registry *registry, const struct tracker_options *options,
 			    struct family **families, size_t *count, struct etw_error *err);
 
@@ -112,13 +127,13 @@ void tracker_release(struct etw_event_class *class);
  * because they announce nothing there: kernel records that are not in *choice, other events whose
  * ids are not among those added to *ids, and records for which tracker_skips_ahead() returns true.
  */
-void tracker_choose_ahead(const struct tracker *tracker, struct etw_kernel_choice *choice);
+void tracker_choose_ahead(struct tracker *tracker, struct etw_kernel_choice *choice);
 void tracker_choose_ids_ahead(struct etw_id_choice *ids);
 bool tracker_skips_ahead(const struct etw_record *record);
 
-/* Whether the source is known to have the kernel's FileIo requests. Once it is,
+/* Returns the set of enum kernel_subject that the source is known to have. When it grows,
  * tracker_choose_ahead() chooses fewer records. */
-bool tracker_has_file_requests(const struct tracker *tracker);
+uint32_t tracker_kernel_subjects(const struct tracker *tracker);
 
 /* Whether records of an event class name so many files that the first pass must know their
  * layout at once: too many of them would have to wait for its end. */
@@ -180,6 +195,9 @@ void tracker_find_disk(struct tracker *tracker, uint32_t disk, const char *model
 		       uint32_t bytes_per_sector);
 void tracker_find_partition(struct tracker *tracker, uint32_t disk, uint32_t partition,
 			    const char *volume, const char *file_system);
+/* Takes the list of all processes with their memory; it is valid during the call. */
+void tracker_take_memory(struct tracker *tracker, const struct etw_process_memory *list,
+			 size_t count);
 void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t tag,
 			  const char *name);
 
@@ -187,6 +205,7 @@ void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t
 bool tracker_uses_volumes(const struct tracker *tracker);
 bool tracker_uses_disks(const struct tracker *tracker);
 bool tracker_uses_services(const struct tracker *tracker);
+bool tracker_uses_memory(const struct tracker *tracker);
 
 /* Reports to the registry which names of processes were alive until now (registry_alive()).
  * next: the record that comes next; its time is now. */
@@ -245,8 +264,8 @@ struct tracker_statistics {
 	uint64_t unattributed[MISS_COUNT]; /* events whose thread, process, file or disk no event
 					      had named */
 	uint64_t file_bytes[FILE_BYTES_COUNT]; /* counted with TRACK_FILES */
-	/* Events of Microsoft-Windows-Kernel-File that rules left out, because the kernel's
-	 * FileIo events report the same requests (AlsoKernel). */
+	/* Events of second sources that rules left out, because the kernel's events report the
+	 * same (AlsoKernel). */
 	uint64_t repeated;
 };
 

@@ -23,6 +23,7 @@
 #include "exporter/track/durations.h"
 #include "exporter/track/files.h"
 #include "exporter/track/process_gauges.h"
+#include "exporter/track/process_memory.h"
 #include "exporter/track/processes.h"
 #include "exporter/track/services.h"
 #include "exporter/track/stack_owners.h"
@@ -69,6 +70,7 @@ enum announcement {
 	ANNOUNCES_VIEW = 1 << 21,       /* a view of a file, or its end; for disk_cause */
 	ANNOUNCES_ID_CHANGE = 1 << 22,  /* a process id begins or ends; for disk_cause */
 	ANNOUNCES_STACK = 1 << 23,      /* the process of an event; in a first pass only */
+	ANNOUNCES_MEMORY = 1 << 24,     /* the memory of all processes */
 
 	/* Read by tracker_count(); no table receives these. */
 	ANNOUNCES_COUNTED = ANNOUNCES_WRITE | ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE |
@@ -119,8 +121,8 @@ struct attribution {
 	/* The opcode of a kernel event. An event of Microsoft-Windows-Kernel-File has the opcode
 	 * of the FileIo event that reports the same. */
 	uint8_t opcode;
-	bool second_source; /* an event of Microsoft-Windows-Kernel-File that FileIo events report
-			       too */
+	uint8_t repeats; /* of an event of a second source: the enum kernel_subject whose events
+			    report the same; 0: none do */
 	bool is_sample; /* a sample of a thread, whose process may be known only from the sample's
 			   stack */
 	enum lifetime_change change; /* the change that it announces */
@@ -176,14 +178,17 @@ struct tracker_record {
 struct tracker {
 	struct tracker_options options;
 	uint32_t enabled;        /* set of enum announcement that the tracker collects */
+	/* The kernel records that announce any of the set announcing_of; costly to find. */
+	struct etw_kernel_choice announcing;
+	uint32_t announcing_of;
 	struct intern *texts;    /* owned: paths */
 	struct etw_text scratch; /* owned: text of the current record */
 	struct etw_text second_scratch;
 	uint32_t none; /* label id: `_none` */
 	bool in_first_pass;
-	/* The kernel's FileIo requests come to this consumer, or to another one of this program,
-	 * so events of the second source repeat them. */
-	bool has_file_requests;
+	/* Set of enum kernel_subject: what the kernel reports to this consumer, or to another one
+	 * of this program, so that events of second sources repeat it. */
+	uint32_t kernel_subjects;
 	int64_t observed_time; /* raw time of the last record observed */
 
 	struct names *own_names; /* owned; NULL: the names are shared with other trackers */
@@ -197,6 +202,7 @@ struct tracker {
 	struct scheduler scheduler;
 	struct services services;
 	struct process_gauges gauges;
+	struct process_memory memory;
 	struct disks disks;
 	struct image_info image_info;
 	struct top_paths top_paths;
@@ -244,10 +250,10 @@ static inline void tracker_add(_Atomic(uint64_t) *number, uint64_t value)
 			      memory_order_relaxed);
 }
 
-/* Whether the current record reports what an event of the kernel's FileIo reports too. */
+/* Whether the current record reports what an event of the kernel reports too. */
 static inline bool tracker_is_repeated(const struct tracker *tracker)
 {
-	return tracker->now.attribution->second_source && tracker->has_file_requests;
+	return (tracker->now.attribution->repeats & tracker->kernel_subjects) != 0;
 }
 
 /* Counts an event whose thread, process, file or disk no event has named. */

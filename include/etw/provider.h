@@ -21,12 +21,22 @@ enum etw_known_provider {
 	ETW_PROVIDER_KERNEL_MEMORY,
 	ETW_PROVIDER_KERNEL_NETWORK,
 	ETW_PROVIDER_KERNEL_PROCESS,
+	ETW_PROVIDER_KERNEL_REGISTRY,
 	ETW_PROVIDER_TCPIP,
 	ETW_KNOWN_PROVIDERS
 };
 
 /* Event ids of ETW_PROVIDER_KERNEL_PROCESS, as in its manifest. */
-enum { ETW_PROCESS_EVENT_START = 1, ETW_PROCESS_EVENT_STOP = 2, ETW_PROCESS_EVENT_RUNDOWN = 15 };
+enum {
+	ETW_PROCESS_EVENT_START = 1,
+	ETW_PROCESS_EVENT_STOP = 2,
+	ETW_PROCESS_EVENT_THREAD_START = 3,
+	ETW_PROCESS_EVENT_THREAD_STOP = 4,
+	ETW_PROCESS_EVENT_RUNDOWN = 15,
+};
+
+/* Event id of ETW_PROVIDER_KERNEL_MEMORY: the memory of all processes, MemInfoWS. */
+enum { ETW_MEMORY_EVENT_PROCESSES = 2 };
 
 /* Event ids of ETW_PROVIDER_KERNEL_FILE, the second source of file events (docs/windows.md section
  * 7). Versions 0 and 1 of an event differ in layout, not in meaning. */

@@ -93,6 +93,12 @@ struct etw_live_options {
 	void (*on_session_event)(void *context, enum etw_session_event event, const char *sentence);
 	void *session_event_context;
 	/*
+	 * With on_memory of the sink: asked between two queries of volumes, on a thread of the
+	 * source. The memory of processes is read if it returns true. NULL: it is not read.
+	 */
+	bool (*wants_memory)(void *context);
+	void *memory_context;
+	/*
 	 * Called on the consumer thread after a callback of the session has faulted and Windows has
 	 * caught the exception. Work of that thread is half done, and it may hold locks, so this
 	 * function should end the process. If it returns, etw_source_run() fails. NULL: abort().

@@ -21,6 +21,15 @@
 /* These are opaque. */
 struct etw_source;
 
+/* The memory of a running process. */
+struct etw_process_memory {
+	uint32_t process_id;
+	uint32_t handles;
+	uint64_t working_set_bytes;
+	uint64_t private_working_set_bytes;
+	uint64_t commit_bytes;
+};
+
 /*
  * The receiver of records. on_first_pass and on_first_pass_end may be NULL; a source that can only
  * be read once never calls them.
@@ -71,6 +80,9 @@ struct etw_event_sink {
 			     const char *file_system);
 	void (*on_service)(void *context, uint32_t process_id, uint32_t tag, const char *name);
 	void (*on_snapshot_end)(void *context);
+	/* All processes of the machine with their memory. The list is valid during the call. A
+	 * session reads it as struct etw_live_options says. */
+	void (*on_memory)(void *context, const struct etw_process_memory *list, size_t count);
 	/*
 	 * Gets a record about something that existed before the session started (the name of an
 	 * open file, a disk, a service), read by a harvest session. It is true at its time but is

@@ -443,6 +443,17 @@ bool machine_read_services(struct machine *machine);
 bool machine_read_disks(struct machine *machine, const struct machine_disks *disks,
 			const struct machine *volumes);
 
+/* ---- the memory of processes (memory_win32.c) ---- */
+
+struct memory_list {
+	struct etw_process_memory *processes; /* owned */
+	size_t count;
+};
+
+/* Returns false if Windows does not answer; the list is then empty. */
+bool memory_list_read(struct memory_list *list);
+void memory_list_clear(struct memory_list *list);
+
 /* ---- what runs on the machine ---- */
 
 /* Called for a session (info->LoggerId) that has the provider enabled. Returns false to end the

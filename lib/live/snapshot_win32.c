@@ -8,7 +8,8 @@
  * long to answer, or never answer. Disks and partitions are queried only when a volume or a disk
  * was added or removed, because the query may wake a sleeping disk.
  *
- * That thread publishes a list of all facts when one has changed. The consumer thread takes the
+ * That thread publishes a list of all facts when one has changed, and the memory of processes when
+ * it was read. The consumer thread takes the
  * list between two records, compares it with the one that the sink knows, and reports the
  * difference. So the tables of the sink need no lock, and a record finds them either before a
  * change or after it. Lists are bounded (machine.c), and only the newest is kept.
@@ -34,6 +35,9 @@ enum part { PART_VOLUMES, PART_SERVICES, PART_DISKS, PARTS };
 
 struct snapshot {
 	_Atomic(bool) reads[PARTS]; /* as the sink needs them */
+	_Atomic(bool) reads_memory;
+	bool (*wants_memory)(void *context); /* fixed; NULL: memory is not read */
+	void *memory_context;
 	uint64_t period_ns;         /* fixed */
 
 	struct os_thread thread;
@@ -41,12 +45,15 @@ struct snapshot {
 	struct os_condition changed; /* stopping, ended */
 	/* Guarded by lock. */
 	struct machine latest; /* the list published last, until the consumer takes it */
+	bool has_latest;
+	struct memory_list memory; /* likewise */
 	bool at_once;          /* the next period begins now */
 	bool stopping;
 	bool ended;
 	bool abandoned; /* the thread frees the snapshot */
 
-	/* `latest` can be taken. Stored with release after `latest` is set; loaded with acquire. */
+	/* `latest` or `memory` can be taken. Stored with release after these are set; loaded with
+	 * acquire. */
 	_Atomic(bool) changes;
 
 	/* Only the snapshot thread uses these members. */
@@ -173,6 +180,23 @@ static void publish(struct snapshot *snapshot)
 	os_mutex_lock(&snapshot->lock);
 	machine_clear(&snapshot->latest);
 	snapshot->latest = all;
+	snapshot->has_latest = true;
+	atomic_store_explicit(&snapshot->changes, true, memory_order_release);
+	os_mutex_unlock(&snapshot->lock);
+}
+
+static void read_memory(struct snapshot *snapshot)
+{
+	struct memory_list read;
+
+	if (!atomic_load_explicit(&snapshot->reads_memory, memory_order_relaxed) ||
+	    !snapshot->wants_memory || !snapshot->wants_memory(snapshot->memory_context) ||
+	    !memory_list_read(&read)) {
+		return;
+	}
+	os_mutex_lock(&snapshot->lock);
+	memory_list_clear(&snapshot->memory);
+	snapshot->memory = read;
 	atomic_store_explicit(&snapshot->changes, true, memory_order_release);
 	os_mutex_unlock(&snapshot->lock);
 }
@@ -181,8 +205,11 @@ static void publish(struct snapshot *snapshot)
  * nothing else. */
 static void read_all(struct snapshot *snapshot)
 {
-	bool volumes_changed = read_volumes(snapshot);
-	bool services_changed = snapshot->reads[PART_SERVICES] && read_services(snapshot);
+	bool volumes_changed, services_changed;
+
+	read_memory(snapshot);
+	volumes_changed = read_volumes(snapshot);
+	services_changed = snapshot->reads[PART_SERVICES] && read_services(snapshot);
 
 	if (volumes_changed || services_changed) {
 		publish(snapshot);
@@ -200,6 +227,7 @@ static void snapshot_free(struct snapshot *snapshot)
 		machine_clear(&snapshot->parts[i]);
 	}
 	machine_clear(&snapshot->latest);
+	memory_list_clear(&snapshot->memory);
 	os_condition_done(&snapshot->changed);
 	os_mutex_done(&snapshot->lock);
 	free(snapshot);
@@ -251,6 +279,7 @@ static void choose_parts(const struct live *live, struct snapshot *snapshot)
 	/* Only kernel events refer to disks and services, and only one session has kernel
 	 * events. */
 	snapshot->reads[PART_SERVICES] = kernel && sink->on_service;
+	snapshot->reads_memory = sink->on_memory != NULL;
 	snapshot->reads[PART_DISKS] = kernel && (sink->on_disk || sink->on_partition);
 }
 
@@ -259,7 +288,8 @@ bool snapshot_start(struct live *live, struct etw_error *err)
 	const struct etw_event_sink *sink = live->sink;
 	struct snapshot *snapshot;
 
-	if (!sink->on_volume && !sink->on_disk && !sink->on_partition && !sink->on_service) {
+	if (!sink->on_volume && !sink->on_disk && !sink->on_partition && !sink->on_service &&
+	    !sink->on_memory) {
 		return true;
 	}
 	snapshot = calloc(1, sizeof *snapshot);
@@ -267,6 +297,8 @@ bool snapshot_start(struct live *live, struct etw_error *err)
 		return error_no_memory(err, "what exists on the machine");
 	}
 	choose_parts(live, snapshot);
+	snapshot->wants_memory = live->options.wants_memory;
+	snapshot->memory_context = live->options.memory_context;
 	snapshot->period_ns = live->options.snapshot_ms * NS_PER_MS;
 	os_mutex_init(&snapshot->lock);
 	os_condition_init(&snapshot->changed);
@@ -335,14 +367,27 @@ void snapshot_announce(struct live *live)
 
 static NOINLINE void take_changes(struct live *live, struct snapshot *snapshot)
 {
+	const struct etw_event_sink *sink = live->sink;
+	struct memory_list memory;
 	struct machine now;
+	bool has_now;
 
 	os_mutex_lock(&snapshot->lock);
 	atomic_store_explicit(&snapshot->changes, false, memory_order_relaxed);
 	now = snapshot->latest;
+	has_now = snapshot->has_latest;
+	memory = snapshot->memory;
 	snapshot->latest = (struct machine){ .count = 0 };
+	snapshot->has_latest = false;
+	snapshot->memory = (struct memory_list){ .count = 0 };
 	os_mutex_unlock(&snapshot->lock);
-	report(live, &now);
+	if (has_now) {
+		report(live, &now);
+	}
+	if (memory.count > 0 && sink->on_memory) {
+		sink->on_memory(sink->context, memory.processes, memory.count);
+	}
+	memory_list_clear(&memory);
 }
 
 void snapshot_announce_changes(struct live *live)

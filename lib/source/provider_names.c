@@ -48,6 +48,9 @@ const struct etw_known_provider_row etw_known_providers[ETW_KNOWN_PROVIDERS] = {
 	[ETW_PROVIDER_KERNEL_PROCESS] = { "Microsoft-Windows-Kernel-Process",
 					  GUID_PARTS(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0c7,
 						     0x2fad1fd0e716) },
+	[ETW_PROVIDER_KERNEL_REGISTRY] = { "Microsoft-Windows-Kernel-Registry",
+					   GUID_PARTS(0x70eb4f03, 0xc1de, 0x4f73, 0xa051,
+						      0x33d13d5413bd) },
 	[ETW_PROVIDER_TCPIP] = { "Microsoft-Windows-TCPIP",
 				 GUID_PARTS(0x2f07e2ee, 0x15db, 0x40f1, 0x90ef, 0x9d7ba282188a) },
 };

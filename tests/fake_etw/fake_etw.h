@@ -416,6 +416,9 @@ bool fake_etw_pace(const char *name, struct fake_etw_kept *kept, uint64_t rate, 
 /* --- the machine --- */
 
 void fake_etw_add_process(uint32_t pid, uint32_t parent, const char *image); /* "svchost.exe" */
+/* Of a process that was added before; without it, all are 0. */
+void fake_etw_set_memory(uint32_t pid, uint64_t working_set, uint64_t private_working_set,
+			 uint64_t commit, uint32_t handle_count);
 void fake_etw_add_thread(uint32_t tid, uint32_t pid);
 void fake_etw_add_volume(const char *drive,
 			 const char *target); /* "C:", "\\Device\\HarddiskVolume3" */

@@ -51,7 +51,7 @@ enum {
 									call(OpenSCManagerW) call(                       \
 										EnumServicesStatusExW)                   \
 										call(I_QueryTagInformation)              \
-											call(RegGetValueW)
+											call(RegGetValueW) call(NtQuerySystemInformation)
 
 enum fake_call {
 #define FAKE_CALL(name) CALL_##name,
@@ -397,6 +397,7 @@ void fake_rundown_reset(void);
 
 /* machine.c */
 bool fake_machine_profile_privilege(void); /* held and enabled */
+LONG WINAPI fake_machine_query_system(ULONG what, PVOID answer, ULONG size, ULONG *needed);
 bool fake_machine_process_name(uint32_t pid, WCHAR *name, size_t size);
 void fake_machine_reset(void);
 HANDLE fake_handle_of_device(const void *device); /* CloseHandle ends it */

@@ -14,6 +14,8 @@ struct process {
 	uint32_t pid;
 	uint32_t parent;
 	WCHAR image[MAX_PATH];
+	uint64_t working_set, private_working_set, commit;
+	uint32_t handles;
 };
 
 struct thread {
@@ -53,6 +55,8 @@ static void add_process(uint32_t pid, uint32_t parent, const char *image)
 	}
 	process->pid = pid;
 	process->parent = parent;
+	process->working_set = process->private_working_set = process->commit = 0;
+	process->handles = 0;
 	process_count++;
 }
 
@@ -60,6 +64,21 @@ void fake_etw_add_process(uint32_t pid, uint32_t parent, const char *image)
 {
 	fake_lock();
 	add_process(pid, parent, image);
+	fake_unlock();
+}
+
+void fake_etw_set_memory(uint32_t pid, uint64_t working_set, uint64_t private_working_set,
+			 uint64_t commit, uint32_t handle_count)
+{
+	fake_lock();
+	for (size_t i = 0; i < process_count; i++) {
+		if (processes[i].pid == pid) {
+			processes[i].working_set = working_set;
+			processes[i].private_working_set = private_working_set;
+			processes[i].commit = commit;
+			processes[i].handles = handle_count;
+		}
+	}
 	fake_unlock();
 }
 
@@ -180,6 +199,49 @@ const void *fake_device_of_handle(HANDLE value)
 	const struct handle *handle = handle_of(value);
 
 	return handle ? handle->device : NULL;
+}
+
+/* --- the list of processes with their memory --- */
+
+enum { SYSTEM_PROCESSES = 5, ENTRY_BYTES = 256, THREAD_BYTES = 80 };
+
+static void put_bytes(uint8_t *at, uint64_t value, size_t size)
+{
+	memcpy(at, &value, size);
+}
+
+/* Each process has one thread behind it. */
+LONG WINAPI fake_machine_query_system(ULONG what, PVOID answer, ULONG size, ULONG *needed)
+{
+	uint32_t error = fake_enter(CALL_NtQuerySystemInformation);
+	ULONG each = ENTRY_BYTES + THREAD_BYTES;
+	LONG status = 0;
+
+	if (what != SYSTEM_PROCESSES) {
+		fake_refuse("NtQuerySystemInformation", "anything but processes");
+	}
+	*needed = (ULONG)process_count * each;
+	if (error != 0) {
+		status = (LONG)error;
+	} else if (what != SYSTEM_PROCESSES) {
+		status = (LONG)0xC0000003; /* STATUS_INVALID_INFO_CLASS */
+	} else if (size < *needed) {
+		status = (LONG)0xC0000004; /* STATUS_INFO_LENGTH_MISMATCH */
+	}
+	for (size_t i = 0; status == 0 && i < process_count; i++) {
+		uint8_t *entry = (uint8_t *)answer + i * each;
+
+		memset(entry, 0, each);
+		put_bytes(entry, i + 1 < process_count ? each : 0, 4);
+		put_bytes(entry + 4, 1, 4);
+		put_bytes(entry + 8, processes[i].private_working_set, 8);
+		put_bytes(entry + 80, processes[i].pid, 8);
+		put_bytes(entry + 96, processes[i].handles, 4);
+		put_bytes(entry + 144, processes[i].working_set, 8);
+		put_bytes(entry + 184, processes[i].commit, 8);
+	}
+	fake_unlock();
+	return status;
 }
 
 /* --- snapshots --- */

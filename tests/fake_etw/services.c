@@ -31,6 +31,9 @@ static size_t service_count;
 static struct number numbers[NUMBERS];
 static size_t number_count;
 static char manager; /* its address is the handle */
+#ifndef _WIN32
+static char kernel; /* likewise, of ntdll.dll */
+#endif
 
 void fake_services_reset(void)
 {
@@ -296,11 +299,16 @@ PVOID WINAPI LocalFree(PVOID memory)
 
 HMODULE WINAPI GetModuleHandleW(LPCWSTR name)
 {
-	return fake_wide_equal(name, u"advapi32.dll") ? (HMODULE)(void *)&manager : NULL;
+	return fake_wide_equal(name, u"advapi32.dll") ? (HMODULE)(void *)&manager :
+	       fake_wide_equal(name, u"ntdll.dll")    ? (HMODULE)(void *)&kernel :
+							   NULL;
 }
 
 FARPROC WINAPI GetProcAddress(HMODULE module, LPCSTR name)
 {
+	if ((void *)module == (void *)&kernel && strcmp(name, "NtQuerySystemInformation") == 0) {
+		return (FARPROC)(void (*)(void))fake_machine_query_system;
+	}
 	return (void *)module == (void *)&manager && strcmp(name, "I_QueryTagInformation") == 0 ?
 		       (FARPROC)(void (*)(void))I_QueryTagInformation :
 		       NULL;

@@ -568,6 +568,44 @@ static void services_have_tags(void **state)
 #endif
 }
 
+static void processes_have_memory(void **state)
+{
+	typedef LONG(WINAPI * query_system)(ULONG, PVOID, ULONG, ULONG *);
+	query_system function;
+	uint8_t answer[2048];
+	uint64_t working_set;
+	uint32_t next, pid;
+	ULONG size = 0;
+
+	(void)state;
+#ifdef _WIN32
+	(void)function;
+	(void)answer;
+	(void)working_set;
+	(void)next;
+	(void)pid;
+	(void)size;
+	skip(); /* the function is found by name in the real ntdll.dll */
+#else
+	fake_etw_add_process(1234, 4, "b.exe");
+	fake_etw_set_memory(1234, 5000, 3000, 9000, 77);
+	function = (query_system)(void (*)(void))GetProcAddress(GetModuleHandleW(u"ntdll.dll"),
+								"NtQuerySystemInformation");
+	assert_non_null(function);
+	assert_int_equal((uint32_t)function(5, answer, 100, &size), 0xC0000004);
+	assert_true(size > 100 && size <= sizeof answer);
+	assert_int_equal(function(5, answer, sizeof answer, &size), 0);
+	/* Idle, System, b.exe */
+	memcpy(&next, answer, sizeof next);
+	memcpy(&pid, answer + 2 * next + 80, sizeof pid);
+	memcpy(&working_set, answer + 2 * next + 144, sizeof working_set);
+	assert_int_equal(pid, 1234);
+	assert_int_equal(working_set, 5000);
+	memcpy(&next, answer + 2 * next, sizeof next);
+	assert_int_equal(next, 0);
+#endif
+}
+
 static void the_registry_has_numbers(void **state)
 {
 	uint32_t number = 0;
@@ -825,6 +863,7 @@ int main(void)
 		ROW(volumes_have_a_file_system_or_none),
 		ROW(services_are_listed_in_parts),
 		ROW(services_have_tags),
+		ROW(processes_have_memory),
 		ROW(the_registry_has_numbers),
 		ROW(containers_have_no_system_loggers),
 		ROW(privileges_have_names),

@@ -204,7 +204,9 @@ static const struct yaml_node *entry_at(const struct yaml_node *list, size_t ind
 	return entry;
 }
 
-static void add_needs(struct requests *requests, const struct collector *collector, bool on)
+/* kernel: sessions have kernel events, so that providers that replace them are not asked for. */
+static void add_needs(struct requests *requests, const struct collector *collector, bool on,
+		      bool kernel)
 {
 	const struct yaml_node *needs = yaml_find(yaml_root(collector->tree), "needs");
 	struct request request = { .collector = collector, .counts = on, .tree = collector->tree };
@@ -214,6 +216,7 @@ static void add_needs(struct requests *requests, const struct collector *collect
 		request.at = entry_at(yaml_find(needs, "providers"), i);
 		add_request(requests, &request);
 	}
+	request.counts = on && !kernel;
 	for (size_t i = 0; i < collector->substitute_count; i++) {
 		request.spec = &collector->substitutes[i];
 		request.at = entry_at(yaml_find(needs, "without_kernel"), i);
@@ -253,7 +256,7 @@ static bool list_requests(struct requests *requests, const struct config *config
 		return false;
 	}
 	for (size_t i = 0; i < set->collector_count; i++) {
-		add_needs(requests, set->collectors[i], set->infos[i].on);
+		add_needs(requests, set->collectors[i], set->infos[i].on, config->kernel_events);
 	}
 	for (size_t i = 0; i < config->session_count; i++) {
 		add_session(requests, config, &config->sessions[i]);

@@ -380,17 +380,17 @@ static void the_command_line_wins_over_the_configuration(void **state)
 	char cpu[] = "cpu", disk[] = "disk";
 
 	(void)state;
-	assert_on(none, false, "disk events file memory network process ");
-	assert_on(some, false, "cpu events file memory network process ");
-	assert_on(last_wins, false, "cpu events file memory network process ");
+	assert_on(none, false, "disk events file memory network process process_memory ");
+	assert_on(some, false, "cpu events file memory network process process_memory ");
+	assert_on(last_wins, false, "cpu events file memory network process process_memory ");
 	assert_on(none, true, "");
 	assert_on(some, true, "cpu ");
 	switches[0] = (struct config_switch){ .collector = cpu, .on = true, .line = 1 };
 	switches[1] = (struct config_switch){ .collector = disk, .on = false, .line = 1 };
 	config->switches = switches;
 	config->switch_count = 2;
-	assert_on(none, false, "cpu events file memory network process ");
-	assert_on(last_wins, false, "cpu events file memory network process ");
+	assert_on(none, false, "cpu events file memory network process process_memory ");
+	assert_on(last_wins, false, "cpu events file memory network process process_memory ");
 	assert_on(none, true, "cpu ");
 	config->switches = NULL;
 	config->switch_count = 0;
@@ -409,7 +409,7 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 		err.text,
 		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, disk, disk_cause, dns, dotnet, events, file, "
 		"file_errors, file_groups, file_latency, file_other, file_top, http, image, interrupt, memory, minifilter, network, "
-		"page_faults, payload, process, registry, sched, tcp, virtual_alloc");
+		"page_faults, payload, process, process_memory, registry, sched, tcp, virtual_alloc");
 	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	use_empty_file(path);
 	config->switches = &at;

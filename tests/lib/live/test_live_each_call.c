@@ -46,6 +46,7 @@ static const char *const calls[] = {
 	"EnumServicesStatusExW",
 	"I_QueryTagInformation",
 	"RegGetValueW",
+	"NtQuerySystemInformation",
 };
 
 static const uint32_t errors[] = {

@@ -262,6 +262,31 @@ static void without_kernel_events_their_substitutes_are_enabled(void **state)
 	}
 }
 
+/* A collector that counts the events of the names' provider gets these, and the session gets the
+ * names of processes that run already, by the one entry. */
+static void a_need_for_the_provider_of_names_is_enabled_with_the_names(void **state)
+{
+	static const char *const texts[3] = {
+		"collector: x\nhelp: Test.\ndefault: on\nneeds: { kernel: [THREAD], without_kernel: "
+		"['" NAMES ":4:3:0x20'] }\nmetrics: []\n",
+		NULL, NULL
+	};
+	struct enabled enabled = { .config = config_of("kernel_events: off\n") };
+	struct live_providers providers;
+	struct etw_error err = { 0 };
+
+	(void)state;
+	enabled.registry = registry_new(&(struct registry_limits){ 0 }, NULL);
+	enabled.rules = three_collectors(texts, enabled.config, enabled.registry, &err);
+	assert_string_equal(err.text, "");
+	assert_session(&enabled, 0, NAMES ":4:30", false);
+	assert_true(live_providers_init(&providers, enabled.config, enabled.rules, 0, NULL));
+	assert_int_equal(providers.list[0].capture_at_start, 0x10);
+	assert_int_equal(providers.list[0].id_count, 4); /* 3, and 1, 2, 15 of names */
+	live_providers_done(&providers);
+	close_providers(&enabled);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +299,7 @@ int main(void)
 		cmocka_unit_test(the_configuration_says_how_the_first_session_has_a_provider),
 		cmocka_unit_test(names_of_processes_are_enabled_unless_they_are_configured),
 		cmocka_unit_test(without_kernel_events_their_substitutes_are_enabled),
+		cmocka_unit_test(a_need_for_the_provider_of_names_is_enabled_with_the_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

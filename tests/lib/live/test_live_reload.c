@@ -224,6 +224,76 @@ static void kernel_events_follow_the_collectors(void **state)
 	end(&reloading);
 }
 
+/* A send of 1,000 bytes by process 8, as the kernel (TcpIp/SendIPV4) and as its second source say
+ * it; returns how many sessions take the two. */
+static unsigned emit_send(void)
+{
+	static const GUID tcp_ip = {
+		0x9a280ac0, 0xc8e0, 0x11d1, { 0x84, 0xe2, 0x00, 0xc0, 0x4f, 0xb9, 0x98, 0xa2 }
+	};
+	static const GUID kernel_network = {
+		0x7dd42a49, 0x5329, 0x4832, { 0x8d, 0xfd, 0x43, 0xd9, 0x79, 0x15, 0x3a, 0x88 }
+	};
+	static const uint8_t payload[44] = { 8, 0, 0, 0, 0xe8, 3 };
+	struct fake_etw_event event = { .provider = tcp_ip,
+					.descriptor = { .Opcode = 10, .Version = 2 },
+					.classic = true,
+					.process_id = 4,
+					.thread_id = 20,
+					.payload = payload,
+					.payload_size = sizeof payload };
+	unsigned taken = fake_etw_emit(&event);
+
+	event.classic = false;
+	event.provider = kernel_network;
+	event.descriptor =
+		(EVENT_DESCRIPTOR){ .Id = 10, .Level = 4, .Opcode = 10, .Keyword = 0x10 };
+	return taken + fake_etw_emit(&event);
+}
+
+#define SENT          "\netw_network_sent_bytes_total{process=\"notepad\",provider=\""
+#define SENT_BY(from) SENT from "\",protocol=\"tcp\"} "
+
+/* What both sources report counts once, by the kernel's events or where there are none by the
+ * provider's, also after its collector was off for a while. */
+static void a_second_source_stays_one_through_reloads(void **state)
+{
+	static const char both[] = "sessions: { net: { logger: user, providers: "
+				   "['Microsoft-Windows-Kernel-Network:4::0x10'] } }\n";
+	static const char alone[] = "kernel_events: off\n";
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct reloading reloading;
+		struct etw_text off = { 0 };
+		unsigned taken = i == 0 ? 2 : 1;
+
+		fake_etw_add_process(8, 4, "notepad.exe");
+		begin_consumed(&reloading, i == 0 ? both : alone, false);
+		assert_true(i == 1 || fake_etw_wait_consumer("net", WAIT_MS));
+		assert_int_equal(emit_send(), taken);
+		assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+		assert_true(i == 1 || fake_etw_drain("net", WAIT_MS));
+		text_add_format(&off, "%scollectors: { network: off }\n", i == 0 ? both : alone);
+		reload_with(&reloading, off.data);
+		text_free(&off);
+		emit_send();
+		assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+		assert_true(i == 1 || fake_etw_drain("net", WAIT_MS));
+		reload_with(&reloading, i == 0 ? both : alone);
+		assert_int_equal(emit_send(), taken);
+		assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+		assert_true(i == 1 || fake_etw_drain("net", WAIT_MS));
+		assert_int_equal(value_now(&reloading, i == 0 ? SENT_BY("Windows Kernel") :
+								SENT_BY("Microsoft-Windows-Kernel-Network")),
+				 2000);
+		assert_null(strstr(page_now(&reloading),
+				   i == 0 ? SENT_BY("Microsoft-Windows-Kernel-Network") :
+					    SENT_BY("Windows Kernel")));
+		end(&reloading);
+	}
+}
+
 /* How many sessions take an event of the class Thread. */
 static unsigned emit_thread(uint8_t opcode)
 {
@@ -574,6 +644,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(every_event_counts_while_providers_come_and_go, set_up),
 		cmocka_unit_test_setup(kernel_events_follow_the_collectors, set_up),
+		cmocka_unit_test_setup(a_second_source_stays_one_through_reloads, set_up),
 		cmocka_unit_test_setup(system_providers_follow_the_collectors, set_up),
 		cmocka_unit_test_setup(flags_in_place_of_refused_providers_follow_the_collectors,
 				       set_up),

@@ -67,6 +67,10 @@ static void play(const char *path, const char *session, enum part part)
  * record. */
 static const char *const left_out[] = { "etw_session_",
 					"etw_replay_",
+					"etw_process_working_set_", /* of the machine's list */
+					"etw_process_private_working_set_",
+					"etw_process_commit_",
+					"etw_process_handles",
 					"process_",
 					"etw_exporter_config",
 					"etw_exporter_log_",
@@ -189,8 +193,9 @@ static void read_page(struct lines *lines, const struct etw_text *page, bool dur
 	qsort(lines->lines, lines->count, sizeof *lines->lines, compare_lines);
 }
 
-/* A user session leaves requests for files to the session with kernel events beside it, whether or
- * not the recording that is played has them (config/README.md, "Two sources of file events"). */
+/* Live sessions leave requests for files to the kernel's events, which the configuration enables,
+ * whether or not the recording that is played has them (config/README.md, "Two sources of the same
+ * events"). */
 static void drop_second_source(struct lines *lines)
 {
 	size_t kept = 0;
@@ -410,9 +415,7 @@ static void assert_alike(const struct side *replay, const struct side *live, enu
 	}
 	read_page(&theirs, &replay->page, durations);
 	read_page(&ours, &live->page, durations);
-	if (runner_session_count(live->runner) > 1) {
-		drop_second_source(&theirs);
-	}
+	drop_second_source(&theirs);
 	different = count_differences(&theirs, &ours, likeness, in_disorder ? &unpaired : NULL);
 	print_message("    %zu samples, %zu of which differ, %zu sums lack late events\n",
 		      theirs.count, different, unpaired);
