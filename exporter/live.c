@@ -149,7 +149,7 @@ static void add_names(struct live_providers *providers, size_t needed)
 	spec.any = PROCESS_KEYWORD;
 	spec.capture_at_start = PROCESS_KEYWORD;
 	for (size_t i = 0; i < needed; i++) {
-		if (same(&providers->list[i], &spec)) {
+		if (live_same_provider(&providers->list[i], &spec)) {
 			add_name_events(&providers->list[i]);
 			return;
 		}
