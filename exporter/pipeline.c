@@ -871,6 +871,14 @@ void pipeline_reset(struct pipeline *pipeline)
 	leave(pipeline);
 }
 
+void pipeline_each_process(const struct pipeline *pipeline,
+			   void (*visit)(void *context, uint32_t process_id, uint32_t name,
+					 uint32_t image),
+			   void *context)
+{
+	tracker_each_process(pipeline->tracker, visit, context);
+}
+
 /* ---- making and ending ---- */
 
 static void on_schema_mismatch(void *context, const char *sentence)

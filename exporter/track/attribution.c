@@ -45,7 +45,9 @@ static const struct attribution_row rows[] = {
 	{ ETW_KERNEL_PROCESS, EVERY, .owner = OWNER_PROCESS_ID,
 	  .fields = { [PAYLOAD_OWNER] = "ProcessId", [PAYLOAD_ABOUT] = "ProcessId" } },
 	{ ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP,
-	  .announces = ANNOUNCES_PROCESS, .fields = { [PAYLOAD_NAME] = "ImageFileName" } },
+	  .announces = ANNOUNCES_PROCESS,
+	  .fields = { [PAYLOAD_NAME] = "ImageFileName", [PAYLOAD_SECOND_NAME] = "CommandLine",
+		      [PAYLOAD_PARENT] = "ParentId" } },
 	{ ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_STOP,
 	  .announces = ANNOUNCES_ID_CHANGE },
 	{ ETW_KERNEL_PROCESS, ONLY(ETW_KERNEL_OPCODE_STOP), .change = LIFETIME_STOP },
@@ -398,6 +400,7 @@ static void attribute_manifest_class(struct attribution *attribution,
 			return;
 		}
 		find_field(attribution, class, PAYLOAD_NAME, "ImageName");
+		find_field(attribution, class, PAYLOAD_PARENT, "ParentProcessID");
 		attribution->change = class->id == ETW_PROCESS_EVENT_START ? LIFETIME_START :
 				      class->id == ETW_PROCESS_EVENT_STOP  ? LIFETIME_STOP :
 									     LIFETIME_EXISTS;

@@ -105,9 +105,12 @@ static enum derived_result read_service(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;
 	uint32_t process_id, thread;
-	uint32_t process = tracker_process(tracker, &process_id);
 
-	if (!services_is_host(&tracker->services, process)) {
+	tracker_process(tracker, &process_id);
+	if (process_id == ETW_RECORD_NO_ID ||
+	    !services_is_host(&tracker->services,
+			      processes_image(&tracker->processes, process_id,
+					      read->record->raw_time))) {
 		return found(read, registry_none(tracker->options.registry));
 	}
 	thread = event_thread(tracker, process_id);

@@ -94,7 +94,9 @@ void tracker_publish_all(struct tracker *tracker)
 
 	publish_table(tracker, TABLE_PROCESS, (uint64_t)processes->count + process_images->count,
 		      processes->evictions + process_images->evictions +
-			      tracker->gauges.refused_processes + tracker->image_info.refused);
+			      tracker->gauges.refused_processes + tracker->image_info.refused +
+			      tracker->processes.identities.refused +
+			      names_refused(tracker->processes.names));
 	publish_table(tracker, TABLE_THREAD, threads->count,
 		      threads->evictions + tracker->gauges.refused_threads +
 			      tracker->scheduler.ready.evictions + tracker->stack_owners.evictions +
@@ -233,6 +235,10 @@ static bool make_parts(struct tracker *tracker, struct etw_error *err)
 	}
 	processes_init(&tracker->processes, registry, names, options->processes,
 		       options->strings_bytes);
+	if (!processes_set_rules(&tracker->processes, options->process_names,
+				 options->process_names_most, err)) {
+		return false;
+	}
 	threads_init(&tracker->threads, options->threads);
 	tracker->stack_owners.limit = (size_t)options->threads * STACKS_PER_THREAD;
 	drivers_init(&tracker->drivers, registry);
@@ -341,6 +347,7 @@ void tracker_free(struct tracker *tracker)
 		return;
 	}
 	clear_tables(tracker);
+	processes_done(&tracker->processes);
 	files_done(&tracker->files);
 	process_gauges_done(&tracker->gauges);
 	image_info_done(&tracker->image_info);
@@ -478,6 +485,14 @@ void tracker_report_alive(struct tracker *tracker, const struct etw_record *next
 {
 	processes_report_alive(&tracker->processes, tracker->options.clock, next->raw_time,
 			       next->time);
+}
+
+void tracker_each_process(const struct tracker *tracker,
+			  void (*visit)(void *context, uint32_t process_id, uint32_t name,
+					uint32_t image),
+			  void *context)
+{
+	processes_each(&tracker->processes, visit, context);
 }
 
 void tracker_end(struct tracker *tracker)

@@ -87,6 +87,7 @@ enum announcement {
 enum payload_field {
 	PAYLOAD_OWNER, /* its value leads to the process; see enum owner */
 	PAYLOAD_ABOUT, /* id of the process that the event is about */
+	PAYLOAD_PARENT, /* Process: id of its parent */
 	/* Thread, StackWalk: the thread; CSwitch: the new one; ReadyThread: the ready one */
 	PAYLOAD_THREAD,
 	PAYLOAD_OLD_THREAD, /* CSwitch */
@@ -106,7 +107,8 @@ enum payload_field {
 			   and DiskIo: flags; FileIo/MapFile: MiscInfo */
 	/* The fields above are integers; those below are texts. */
 	PAYLOAD_NAME,
-	PAYLOAD_SECOND_NAME, /* VolumeMapping: the drive; LogDisk: the file system */
+	PAYLOAD_SECOND_NAME, /* Process: the command line; VolumeMapping: the drive; LogDisk: the
+				file system */
 	PAYLOAD_FIELDS
 };
 
