@@ -330,8 +330,8 @@ static void add_head(struct etw_text *out, const char *file, const struct class_
 		next = class_row_version(row, version + 1);
 		text_add_format(out, "%u%s", version, next < 256 ? ", " : "");
 	}
-	text_add_string(out, ".\n# Counts them. Uncomment a field to use it as a label; choose "
-			     "fields with few distinct values.\n"
+	text_add_string(out, ".\n# Counts them. Take the # away where you want a field as a label: "
+			     "one of few different values.\n"
 			     "collector: my_collector    # as the file is called: "
 			     "my_collector.yaml\nhelp: ");
 	text_add_format(&help, "Events %s.", row->name);

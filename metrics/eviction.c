@@ -260,9 +260,9 @@ static void choice_add(struct choice *choice, const struct candidate *candidate)
  * family is full or not. */
 static bool look_again(struct choice *choice, struct sample_life *life, const struct look *look)
 {
-	bool changed = life->changed == TIME_UNKNOWN || life->sum != (uint32_t)look->sum;
+	bool changed = life->changed == TIME_UNKNOWN || life->sum != look->sum;
 
-	life->sum = (uint32_t)look->sum;
+	life->sum = look->sum;
 	life->changed = changed ? choice->before : not_later(life->changed, choice->now);
 	if (changed) {
 		return false;

@@ -129,18 +129,16 @@ static void add_head(struct page *page, const struct family *family)
 /* ---- lines ---- */
 
 /*
- * Writes `name_created{a="x",b="y"} 1700000000.123`. start: the text from the brace to the first
- * value of a label; labels: the rest, with the blank before the number.
+ * Writes `name_created{a="x",b="y"} 1700000000.123`. labels: the text from the brace on, with the
+ * blank before the number.
  */
 static void put_created(struct page *page, const struct rows *rows, uint32_t index,
-			const char *start, size_t start_size, const char *labels,
-			size_t labels_size)
+			const char *labels, size_t labels_size)
 {
 	const struct family *family = rows->family;
 	char *to = copy(line_start(page), family->name, family_base_size(family));
 
 	to = copy(to, "_created", strlen("_created"));
-	to = copy(to, start, start_size);
 	to = copy(to, labels, labels_size);
 	to = put_scaled(to, created_ms(rows, index), 3);
 	*to++ = '\n';
@@ -149,10 +147,6 @@ static void put_created(struct page *page, const struct rows *rows, uint32_t ind
 
 static inline void counter_lines(struct page *page, struct rows *rows, unsigned decimals)
 {
-	const struct family *family = rows->family;
-	const char *start = family->common;
-	size_t start_size = family->common_size, name_size = family->name_size;
-
 	for (uint32_t i = 0; i < rows->count; i++) {
 		size_t size;
 		const char *prefix = row_prefix(rows, i, &size);
@@ -161,14 +155,14 @@ static inline void counter_lines(struct page *page, struct rows *rows, unsigned 
 		if (!prefix) {
 			continue;
 		}
-		to = copy(line_start(page), start, start_size);
-		to = copy(to, prefix, size);
+		to = copy(line_start(page), prefix, size);
 		to = put_scaled(to, sum_at(&rows->columns, i), decimals);
 		*to++ = '\n';
 		page->at = to;
 		if (rows->created) {
-			put_created(page, rows, i, start + name_size, start_size - name_size,
-				    prefix, size);
+			size_t name_size = rows->family->name_size;
+
+			put_created(page, rows, i, prefix + name_size, size - name_size);
 		}
 	}
 }
@@ -188,8 +182,7 @@ static void gauge_lines(struct page *page, struct rows *rows, bool *headed)
 			add_head(page, rows->family);
 			*headed = true;
 		}
-		to = copy(line_start(page), rows->family->common, rows->family->common_size);
-		to = copy(to, prefix, size);
+		to = copy(line_start(page), prefix, size);
 		to = put_scaled_i64(to, value, rows->family->decimals);
 		*to++ = '\n';
 		page->at = to;
@@ -197,15 +190,14 @@ static void gauge_lines(struct page *page, struct rows *rows, bool *headed)
 }
 
 /*
- * Writes the labels of a histogram's lines that are not buckets: `{a="x",b="y"} ` from the start
- * `{a="` and the prefix `x",b="y",`. Returns the size in bytes.
+ * Writes the labels of a histogram's lines that are not buckets: `{a="x",b="y"} ` from the prefix
+ * `{a="x",b="y",`. Returns the size in bytes.
  */
-static size_t put_labels(char *to, const struct family *family, const char *prefix, size_t size)
+static size_t put_labels(char *to, const char *prefix, size_t size)
 {
 	char *start = to;
 
-	if (family->label_count > 0) {
-		to = copy(to, family->common, family->common_size);
+	if (size > 1) {
 		to = copy(to, prefix, size - 1);
 		*to++ = '}';
 	}
@@ -228,10 +220,8 @@ static void histogram_lines(struct page *page, struct rows *rows)
 						  family->canonical_bucket_texts :
 						  family->bucket_texts;
 	size_t bucket_count = family->bucket_count;
-	char start[NAME_SIZE_MAX + sizeof "_bucket" + PREFIX_SIZE_MAX], own[PREFIX_SIZE_MAX + 2];
-	size_t start_size =
-		(size_t)(put_name(start, family, "_bucket", family->common, family->common_size) -
-			 start);
+	char name[NAME_SIZE_MAX + sizeof "_bucket"], own[PREFIX_SIZE_MAX + 2];
+	size_t name_size = (size_t)(put_name(name, family, "_bucket", "", 0) - name);
 
 	for (uint32_t i = 0; i < rows->count; i++) {
 		size_t size, own_size, first = (size_t)i * family->cells_per_sample;
@@ -244,14 +234,14 @@ static void histogram_lines(struct page *page, struct rows *rows)
 		}
 		for (size_t b = 0; b <= bucket_count; b++) {
 			so_far += sum_at(&rows->columns, first + b);
-			to = copy(line_start(page), start, start_size);
+			to = copy(line_start(page), name, name_size);
 			to = copy(to, labels, size);
 			to = copy(to, texts[b].text, texts[b].size);
 			to = put_u64(to, so_far);
 			*to++ = '\n';
 			page->at = to;
 		}
-		own_size = put_labels(own, family, labels, size);
+		own_size = put_labels(own, labels, size);
 		to = put_name(line_start(page), family, "_sum", own, own_size);
 		to = put_scaled(to, sum_at(&rows->columns, first + bucket_count + 1),
 				family->decimals);
@@ -262,7 +252,7 @@ static void histogram_lines(struct page *page, struct rows *rows)
 		*to++ = '\n';
 		page->at = to;
 		if (rows->created) {
-			put_created(page, rows, i, "", 0, own, own_size);
+			put_created(page, rows, i, own, own_size);
 		}
 	}
 }

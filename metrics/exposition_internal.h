@@ -105,7 +105,7 @@ struct rows {
 	unsigned segment;
 	uint32_t count;
 	struct columns columns;
-	const _Atomic(uint32_t) *created; /* NULL: the times are unknown, or must not be shown */
+	const _Atomic(uint64_t) *created; /* NULL: the times are unknown, or must not be shown */
 };
 
 /* Begins a walk, which rows_done() must end. page NULL: samples come in the order in which they
@@ -114,8 +114,7 @@ struct rows rows_of(struct page *page, const struct family *family);
 bool next_rows(struct rows *rows); /* moves to the next rows; false after the last */
 void rows_done(struct rows *rows);
 
-/* Returns the prefix of a sample, which follows the family's common text; NULL if the sample was
- * evicted. */
+/* Returns the prefix of a sample; NULL if the sample was evicted. */
 static inline const char *row_prefix(const struct rows *rows, uint32_t index, size_t *size)
 {
 	/* Pairs with the release in begin_sample(), so the cells are those of this prefix. */
@@ -132,8 +131,7 @@ static inline const char *row_prefix(const struct rows *rows, uint32_t index, si
 /* Returns when a sample was made: milliseconds since 1970. */
 static inline uint64_t created_ms(const struct rows *rows, uint32_t index)
 {
-	return rows->family->registry->made_ms +
-	       UINT64_C(100) * atomic_load_explicit(&rows->created[index], memory_order_relaxed);
+	return atomic_load_explicit(&rows->created[index], memory_order_relaxed);
 }
 
 /* Returns the size of a family's name without the `_total` of a counter. */

@@ -9,7 +9,7 @@
  * limits is one message. Submessages are written in the same way: first their bytes, which are then
  * moved by the few bytes that their size needs.
  *
- * Labels come from the prefix of the sample, `x",b="y"} `; the escapes of values are undone.
+ * Labels come from the prefix of the sample, `{a="x",b="y"}`; the escapes of values are undone.
  *
  * A histogram has classic buckets, without +Inf because that is the count, and native buckets
  * beside them. The count is that of the native buckets, because Prometheus refuses a native
@@ -167,8 +167,7 @@ struct label_fields {
 	struct {
 		char field[NAME_SIZE_MAX + 8];
 		size_t size;      /* bytes of the field */
-		size_t text_size; /* bytes of `,name="`; 0 for the first, whose value begins the
-				     prefix */
+		size_t text_size; /* bytes of `{name="` or `,name="` */
 	} labels[FAMILY_LABELS_MAX];
 };
 
@@ -181,11 +180,11 @@ static void label_fields_of(const struct family *family, struct label_fields *fi
 		char *end = put_bytes(fields->labels[i].field, LABEL_NAME, name, size);
 
 		fields->labels[i].size = (size_t)(end - fields->labels[i].field);
-		fields->labels[i].text_size = i > 0 ? size + 3 : 0;
+		fields->labels[i].text_size = size + 3;
 	}
 }
 
-/* Writes the labels of a sample. */
+/* Writes the labels of a sample. prefix: begins at the brace. */
 static char *put_labels(char *to, const struct label_fields *fields, const char *prefix)
 {
 	for (size_t i = 0; i < fields->count; i++) {
@@ -319,7 +318,7 @@ static char *put_metric(char *to, const struct rows *rows, uint32_t index, const
 	if (family->type == FAMILY_GAUGE && !gauge_at(&rows->columns, index, &value)) {
 		return to;
 	}
-	to = put_labels(to, fields, prefix);
+	to = put_labels(to, fields, prefix + (histogram ? 0 : family->name_size));
 	if (histogram) {
 		to = put_histogram(to, rows, index, unit);
 	} else if (family->type == FAMILY_GAUGE) {

@@ -318,27 +318,6 @@ static bool add_buckets(struct registry *registry, struct family *family,
 	       (family->native || !registry->limits.native_histograms);
 }
 
-/* Makes the text with which the prefixes of all samples begin; see struct prefix. Returns false
- * without memory. */
-static bool add_common_text(struct registry *registry, struct family *family)
-{
-	bool histogram = family->type == FAMILY_HISTOGRAM;
-	struct etw_text text = { 0 };
-
-	if (!histogram) {
-		text_add(&text, family->name, family->name_size);
-	}
-	if (family->label_count > 0) {
-		text_add_char(&text, '{');
-		text_add_string(&text, family->label_names[0]);
-		text_add_string(&text, "=\"");
-	} else {
-		text_add_char(&text, histogram ? '{' : ' ');
-	}
-	family->common = keep_text(registry, &text, &family->common_size);
-	return family->common != NULL;
-}
-
 static struct family *add_family(struct registry *registry, const struct family_options *options)
 {
 	struct family *family = arena_alloc(&registry->arena, sizeof *family, 64);
@@ -376,8 +355,7 @@ static struct family *add_family(struct registry *registry, const struct family_
 			return NULL;
 		}
 	}
-	if (!add_common_text(registry, family) ||
-	    (options->type == FAMILY_HISTOGRAM && !add_buckets(registry, family, options))) {
+	if (options->type == FAMILY_HISTOGRAM && !add_buckets(registry, family, options)) {
 		return NULL;
 	}
 	if (!family_make_table(family)) {
@@ -538,7 +516,6 @@ struct registry *registry_new(const struct registry_limits *limits, struct etw_e
 	}
 	os_mutex_init(&registry->mutex);
 	os_mutex_init(&registry->scrape_mutex);
-	registry->made_ms = os_unix_time_ns() / 1000000;
 	if (limits) {
 		registry->limits = *limits;
 	}

@@ -67,10 +67,8 @@ struct sample_table {
 };
 
 /*
- * The rendered prefix of a sample, without the start that all samples of its family share
- * (family->common). Together they are, for a counter or gauge, `name{a="x",b="y"} `, of which
- * `x",b="y"} ` is stored here. For a histogram they are the text between the name and the `le`
- * label: `{a="x",b="y",`.
+ * The rendered prefix of a sample. For a counter or gauge it is `name{a="x",b="y"} `. For a
+ * histogram it is the text between the name and the `le` label: `{a="x",b="y",`.
  */
 struct prefix {
 	uint16_t size;
@@ -88,10 +86,9 @@ enum life_state {
 struct sample_life {
 	/* Only the thread that tends writes these two, or the one that makes the sample before
 	 * it is published. */
+	uint64_t
+		sum; /* sum of all cells at the last examination; LIFE_FREE: the next free number */
 	int64_t changed; /* event time of the last change that an examination noticed; 100 ns */
-	/* The low half of the sum of all cells at the last examination; LIFE_FREE: the next free
-	 * number. */
-	uint32_t sum;
 	_Atomic(uint8_t) state; /* enum life_state; written with the mutex */
 };
 
@@ -154,8 +151,6 @@ struct family {
 	bool own_max_series; /* max_series was declared; otherwise it is that of the registry */
 	const char *head;    /* the HELP and TYPE lines */
 	size_t head_size;
-	const char *common; /* the text with which the prefixes of all samples begin */
-	size_t common_size;
 	const struct bucket_text *bucket_texts; /* bucket_count + 1 texts, +Inf included */
 	const struct bucket_text *canonical_bucket_texts; /* the same in the form of OpenMetrics */
 
@@ -165,9 +160,8 @@ struct family {
 	 * those of the next two members. */
 	_Atomic(struct prefix *) *prefixes[SEGMENT_COUNT];
 	struct sample_life *lives[SEGMENT_COUNT]; /* NULL for a family without dynamic labels */
-	/* When each sample was made, in tenths of a second after the registry; for counters and
-	 * histograms only. */
-	_Atomic(uint32_t) *created[SEGMENT_COUNT];
+	/* When each sample was made, ms since 1970; for counters and histograms only. */
+	_Atomic(uint64_t) *created_ms[SEGMENT_COUNT];
 
 	/* Written with the mutex. The counts are also read without it, as hints, so that
 	 * checking a limit does not take the mutex. */
@@ -226,7 +220,6 @@ struct scrape_hook {
 
 struct registry {
 	struct registry_limits limits;
-	uint64_t made_ms;       /* wall time at which the registry was made; ms since 1970 */
 	struct intern *strings; /* owned */
 	uint32_t other, unknown, none;
 

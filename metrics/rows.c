@@ -77,7 +77,7 @@ static void take_sample(struct rows *rows)
 	for (unsigned i = 0; i < rows->columns.count; i++) {
 		rows->columns.cells[i] += (size_t)index * family->cells_per_sample;
 	}
-	rows->created = family->created[segment] ? family->created[segment] + index : NULL;
+	rows->created = family->created_ms[segment] ? family->created_ms[segment] + index : NULL;
 }
 
 void rows_done(struct rows *rows)
@@ -100,7 +100,7 @@ bool next_rows(struct rows *rows)
 	rows->count = rows->left < 1u << segment ? rows->left : 1u << segment;
 	rows->left -= rows->count;
 	rows->columns = columns_of(rows->family, segment);
-	rows->created = rows->family->created[segment];
+	rows->created = rows->family->created_ms[segment];
 	return true;
 }
 

@@ -140,9 +140,9 @@ static inline void sample_put(struct sample_table *table, uint64_t hash, uint32_
 
 enum {
 	SLOTS_MIN = 16,
-	SLOTS_SPARSE = 8192, /* tables up to this size are at most half full, for speed; larger
+	SLOTS_SPARSE = 65536, /* tables up to this size are at most half full, for speed; larger
 				 ones four fifths */
-	CELLS_ALIGN = 64,    /* alignment, so that cells of two shards never share a cache line */
+	CELLS_ALIGN = 64,     /* alignment, so that cells of two shards never share a cache line */
 };
 
 /* Which labels of a label set are replaced by "_other". */
@@ -260,12 +260,12 @@ static bool reserve_rows(struct family *family, uint32_t sample)
 		family->lives[segment] = arena_alloc(arena, count * sizeof *family->lives[segment],
 						     sizeof(uint64_t));
 	}
-	if (!family->created[segment] && family->type != FAMILY_GAUGE) {
-		family->created[segment] = arena_alloc(
-			arena, count * sizeof *family->created[segment], sizeof(uint32_t));
+	if (!family->created_ms[segment] && family->type != FAMILY_GAUGE) {
+		family->created_ms[segment] = arena_alloc(
+			arena, count * sizeof *family->created_ms[segment], sizeof(uint64_t));
 	}
 	return family->ids[segment] && family->prefixes[segment] &&
-	       (family->created[segment] || family->type == FAMILY_GAUGE) &&
+	       (family->created_ms[segment] || family->type == FAMILY_GAUGE) &&
 	       (family->lives[segment] || family->dynamic_labels == 0);
 }
 
@@ -277,23 +277,28 @@ static void put_in_table(struct family *family, uint32_t sample)
 		   sample_hash(ids, family->label_count), sample);
 }
 
-/* Renders the rest of a sample's text, behind the family's common text; see struct prefix. */
+/* Renders the text of a sample; see struct prefix. */
 static void render_prefix(const struct family *family, const uint32_t *ids, struct etw_text *text)
 {
+	bool histogram = family->type == FAMILY_HISTOGRAM;
+
+	if (!histogram) {
+		text_add(text, family->name, family->name_size);
+	}
 	for (uint32_t i = 0; i < family->label_count; i++) {
 		size_t size;
 		const char *value = intern_text(family->registry->strings, ids[i], &size);
 
-		if (i > 0) {
-			text_add_char(text, ',');
-			text_add_string(text, family->label_names[i]);
-			text_add_string(text, "=\"");
-		}
+		text_add_char(text, i == 0 ? '{' : ',');
+		text_add_string(text, family->label_names[i]);
+		text_add_string(text, "=\"");
 		text_add_label_value(text, value, size);
 		text_add_char(text, '"');
 	}
-	if (family->label_count > 0) {
-		text_add_string(text, family->type == FAMILY_HISTOGRAM ? "," : "} ");
+	if (histogram) {
+		text_add_char(text, family->label_count > 0 ? ',' : '{');
+	} else {
+		text_add_string(text, family->label_count > 0 ? "} " : " ");
 	}
 }
 
@@ -305,7 +310,7 @@ static struct prefix *make_prefix(const struct family *family, const uint32_t *i
 	struct prefix *prefix = NULL;
 
 	render_prefix(family, ids, &text);
-	if (!text.failed && family->common_size + text.size <= PREFIX_SIZE_MAX) {
+	if (!text.failed && text.size <= PREFIX_SIZE_MAX) {
 		prefix = malloc(sizeof *prefix + text.size);
 		if (prefix) {
 			prefix->size = (uint16_t)text.size;
@@ -335,16 +340,6 @@ static uint32_t reserve_sample(struct family *family)
 	return sample < SAMPLE_END && reserve_rows(family, sample) ? sample : NO_SAMPLE;
 }
 
-/* Returns the tenths of a second since the registry was made, by wall time; the most that fit,
- * which is 13 years, after that. */
-static uint32_t tenths_since_start(const struct registry *registry)
-{
-	uint64_t now = os_unix_time_ns() / 1000000, made = registry->made_ms;
-	uint64_t tenths = now > made ? (now - made) / 100 : 0;
-
-	return tenths < UINT32_MAX ? (uint32_t)tenths : UINT32_MAX;
-}
-
 /*
  * Call it with the mutex: begins a sample, under a new number or that of an evicted sample. Only
  * this function sets the parts of a sample other than its cells; its cells are zero. It takes
@@ -360,7 +355,7 @@ static void begin_sample(struct family *family, uint32_t sample, const uint32_t 
 
 	if (life) {
 		if (sample == family->free_sample) {
-			family->free_sample = life->sum;
+			family->free_sample = (uint32_t)life->sum;
 		}
 		life->sum = 0;
 		life->changed = TIME_UNKNOWN;
@@ -372,8 +367,8 @@ static void begin_sample(struct family *family, uint32_t sample, const uint32_t 
 		       family->label_count * sizeof *ids);
 	}
 	if (family->type != FAMILY_GAUGE) {
-		atomic_store_explicit(&family->created[segment][index],
-				      tenths_since_start(family->registry), memory_order_relaxed);
+		atomic_store_explicit(&family->created_ms[segment][index],
+				      os_unix_time_ns() / 1000000, memory_order_relaxed);
 	}
 	/* Pairs with the acquire in sample_prefix(). */
 	atomic_store_explicit(&family->prefixes[segment][index], prefix, memory_order_release);

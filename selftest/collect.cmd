@@ -86,5 +86,5 @@ if not exist "%archive%" (
 echo.
 echo The archive is "%archive%".
 echo It has names of this machine, of its users, programs and files, unless you ran collect.cmd private.
-echo Look into it, and attach it to an issue of the project: see docs/windows-first-run.md.
+echo Look into it, and attach it to an issue of the project: see "Send us a first run" in README.md.
 exit /b %status%

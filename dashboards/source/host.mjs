@@ -44,7 +44,7 @@ export default dashboard({
 			failed('Crashes', 'Processes that ended with an exception code.', `round(sum(${grown('etw_process_exits_total', 'job', 'result="crash"')})) or on () vector(0)`, { steps: [[1, 'red']] }),
 			failed('Failures', 'Processes that ended with another code than 0, crashes left out. Some programs report success like that.', `round(sum(${grown('etw_process_exits_total', 'job', 'result="error"')})) or on () vector(0)`),
 			failed('TCP fails', 'TCP connections that could not be made.', `round(sum(increase(etw_tcp_connect_failures_total${at()}[$__range])))`),
-			failed('TCP resent', 'TCP segments retransmitted: loss on the way, or a peer that is too slow.', `round(sum(${grown('etw_tcp_retransmits_total', 'job')})) or on () vector(0)`),
+			failed('TCP resent', 'TCP segments sent again: loss on the way, or a peer that is too slow.', `round(sum(${grown('etw_tcp_retransmits_total', 'job')})) or on () vector(0)`),
 			failed('Lost', 'Events that Windows lost before they were counted. All figures are lower bounds then.', `sum(increase(etw_session_events_lost_total${at()}[$__range]))`, { steps: [[1, 'red']] }),
 			failed('Down', 'Sessions that nothing is read from, recordings that have ended left out.', `count(etw_session_up${at()} == 0 unless on (job, instance, session) etw_session_info{kind="replay"}) or on () vector(0)`, { steps: [[1, 'red']] }),
 			alertList({ height: 5 })),

@@ -20,7 +20,7 @@ export default dashboard({
 		row('TCP connections',
 			timeseries('Connections established', 'Outbound connections were made by the process, inbound ones accepted by it.', 'suffix:conn/s', topRates('etw_tcp_connections_total', 'process, direction', '{{process}} {{direction}}', byProcess)),
 			timeseries('Connections closed', 'By process.', 'suffix:conn/s', topRates('etw_tcp_disconnects_total', 'process', '{{process}}', byProcess)),
-			timeseries('Segments retransmitted', 'TCP segments retransmitted in each interval, after loss or because the peer answered late.', 'short', [counted('etw_tcp_retransmits_total', 'process', '{{process}}', byProcess)], { bars: true }),
+			timeseries('Segments retransmitted', 'TCP segments sent again in each interval, after loss or because the peer answered late.', 'short', [counted('etw_tcp_retransmits_total', 'process', '{{process}}', byProcess)], { bars: true }),
 			timeseries('Failed connections by reason', 'In each interval. The event does not name the process. The collector tcp does.', 'short', [counted('etw_tcp_connect_failures_total', 'reason', '{{reason}}')], { bars: true })),
 		optIn('TCP connection time and failures by process', ['tcp'], 'Events of the provider Microsoft-Windows-TCPIP.',
 			heatmap('Outbound connections by connection time', 'Time from the request to the end of the handshake.', 'etw_tcp_connect_duration_seconds'),

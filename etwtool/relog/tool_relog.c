@@ -727,8 +727,8 @@ static const char more[] =
 	"The records stay as they are, in their order. Besides those that the filter keeps there are\n"
 	"the records without which they could not be read: the header of the recording, layouts of\n"
 	"events, the machine, names, starts and ends of processes, threads, images and files. The kernel's\n"
-	"call stacks (StackWalk) go with their events. If a filter drops one of two related events,\n"
-	"values computed from both, such as a duration, are lost.\n"
+	"call stacks (StackWalk) go with their events. What two events say together, such as the duration\n"
+	"of an operation, is lost with one of them.\n"
 	"\n"
 	"Several recordings of one machine and one boot, with the same clock, become one; what\n"
 	"describes the rest and is in several of them is kept once. A filter reads them as one, so it\n"
@@ -750,8 +750,8 @@ static const char more[] =
 	"command lines, and all other text. The same name becomes the same hash, also in other\n"
 	"recordings with the same --key; paths keep their depth and extension, and words that every\n"
 	"Windows has stay. Payloads that no layout describes are dropped, unless --keep-undescribed.\n"
-	"A summary of what was replaced is printed to standard error; docs/anonymise.md lists what an\n"
-	"anonymised recording still says.\n"
+	"What was replaced stands on standard error; what an anonymised recording still says is in\n"
+	"docs/anonymise.md.\n"
 	"\n"
 	"The file is written under another name beside FILE and renamed at the end; a file that is\n"
 	"there is replaced. The standard output gets all of it at the end, from a temporary file in\n"
@@ -766,7 +766,7 @@ const struct tool_command tool_relog = {
 	.about = "Write a recording again: filtered, merged, changed, compressed",
 	.more = more,
 	.options = option_rows,
-	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN | TOOL_NAMES,
 	.words_most = TOOL_WORDS_MOST,
 	.too_many = "too many recordings at",
 	.size = sizeof(struct relog_request),

@@ -188,7 +188,7 @@ static void add_row(struct etw_text *out, const struct report *report, size_t ch
 
 static void add_firsts(struct etw_text *out, const struct report *report)
 {
-	const char *head = "\n## Top process per resource\n\n"
+	const char *head = "\n## Who was first in what\n\n"
 			   "| What | Who | Total | Share | Peak | at (UTC) | Mean |\n"
 			   "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n";
 

@@ -224,7 +224,7 @@ static bool open_runner(struct feed *feed, const struct feed_options *options,
 	};
 
 	if (!feed->is_replay && !etw_here(err)) {
-		return error_prefix(err, "name a recording or the URL of an exporter");
+		return error_prefix(err, "no recording and no URL of an exporter is named");
 	}
 	if (!open_set_up(feed, options, err) ||
 	    (!feed->is_replay && (!sessions_are_free(feed->setup.config,

@@ -154,9 +154,10 @@ bool mirror_header_store(struct etw_mirror *mirror, uint8_t *bytes, bool running
 			 struct etw_error *err)
 {
 	struct logfile_changes header = mirror->header;
-	uint32_t added = running ? 0 : etl_writer_largest_buffer(mirror->writer);
-	uint32_t largest = added > mirror->largest ? added : mirror->largest;
+	uint32_t largest = running ? 0 : etl_writer_largest_buffer(mirror->writer);
 
+	/* A reader doubts a buffer that is larger than the stated size: it looks for others in it.
+	 */
 	header.buffer_size = largest > header.buffer_size ? largest : header.buffer_size;
 	header.buffers_written = running ? 1 : etl_writer_buffers(mirror->writer);
 	header.end_time = running ? 0 : end_time(mirror);

@@ -178,18 +178,6 @@ static void store_sizes(const struct mirror_piece *piece, uint8_t *bytes, uint32
 	store_u16(bytes + 0x34, flags);
 }
 
-/*
- * Notes the size of a buffer that has become larger than the one it was made from. A reader doubts
- * a buffer that is larger than the header states: it looks for others in it, and a payload may
- * imitate one.
- */
-static void note_growth(struct etw_mirror *mirror, const struct mirror_piece *piece, uint32_t size)
-{
-	if (size > piece->from.header.size_bytes && size > mirror->largest) {
-		mirror->largest = size;
-	}
-}
-
 static bool write_plain(struct etw_mirror *mirror, struct mirror_piece *piece,
 			struct etw_error *err)
 {
@@ -203,7 +191,6 @@ static bool write_plain(struct etw_mirror *mirror, struct mirror_piece *piece,
 	} else if (!open_writer(mirror, piece, size, err)) {
 		return false;
 	}
-	note_growth(mirror, piece, size);
 	count(mirror, &place, piece->records);
 	return is_written(mirror, err);
 }
@@ -236,7 +223,6 @@ static bool write_packed(struct etw_mirror *mirror, struct mirror_pack *pack, st
 	store_sizes(piece, pack->packed.bytes, pack->size,
 		    piece->from.header.flags | FLAG_COMPRESSED);
 	etl_writer_add_buffer(mirror->writer, pack->packed.bytes, pack->size, pack->size);
-	note_growth(mirror, piece, pack->size);
 	count(mirror, &place, piece->records);
 	return is_written(mirror, err);
 }

@@ -47,7 +47,7 @@ struct etw_writer {
 	struct buffer *buffers; /* one for each processor */
 	uint8_t *packed;        /* owned; room for a whole packed buffer */
 	uint32_t buffers_written;
-	uint32_t largest; /* bytes of the largest buffer that was filled with added records */
+	uint32_t largest; /* bytes of the largest buffer written, without the first one */
 	uint64_t sequence;
 	int64_t latest_raw;
 	struct etw_error failure; /* first failure; ETW_ERROR_NONE: none so far */
@@ -71,6 +71,15 @@ static void write_bytes(struct etw_writer *writer, const uint8_t *bytes, size_t 
 }
 
 /* --- buffers ---------------------------------------------------------------------------------- */
+
+static void count_buffer(struct etw_writer *writer, size_t size)
+{
+	writer->buffers_written++;
+	writer->sequence++;
+	if (size > writer->largest) {
+		writer->largest = (uint32_t)size;
+	}
+}
 
 static void store_buffer_header(const struct etw_writer *writer, uint8_t *at,
 				const struct buffer *buffer, uint32_t size, uint16_t flags,
@@ -118,11 +127,9 @@ static void write_buffer(struct etw_writer *writer, struct buffer *buffer, uint1
 	if (bytes == buffer->bytes) {
 		memset(bytes + buffer->used, 0xff, size - buffer->used);
 	}
-	writer->sequence++;
+	count_buffer(writer, size);
 	store_buffer_header(writer, bytes, buffer, size, flags, BUFFER_GENERIC);
 	write_bytes(writer, bytes, size);
-	writer->buffers_written++;
-	writer->largest = size > writer->largest ? size : writer->largest;
 	buffer->used = BUFFER_HEADER_SIZE;
 }
 
@@ -267,8 +274,7 @@ void etl_writer_add_buffer(struct etw_writer *writer, const uint8_t *bytes, size
 		write_bytes(writer, filler, part);
 		left -= part;
 	}
-	writer->buffers_written++;
-	writer->sequence++;
+	count_buffer(writer, size);
 }
 
 uint32_t etl_writer_buffers(const struct etw_writer *writer)

@@ -49,8 +49,8 @@ void etl_writer_add_buffer(struct etw_writer *writer, const uint8_t *bytes, size
 /* Returns the number of buffers written so far, with the first one, without open buffers. */
 uint32_t etl_writer_buffers(const struct etw_writer *writer);
 
-/* Returns the bytes of the largest buffer written so far that contains added records; 0 if there
- * is none. */
+/* Returns the bytes of the largest buffer written so far, without the first one; 0 if there is
+ * none. */
 uint32_t etl_writer_largest_buffer(const struct etw_writer *writer);
 
 /* Adds a record with the payload of a struct etw_payload. If that payload has failed, the writer

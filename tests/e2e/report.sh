@@ -105,7 +105,7 @@ python3 - "$work/sample.json" "$work/sample.md" <<'END' || fail "the tables of t
 import json, re, sys
 data = json.load(open(sys.argv[1], encoding="utf-8"))
 charts, titles = {chart["title"]: chart for chart in data["charts"]}, {first["what"]: first["chart"] for first in data["firsts"]}
-table = open(sys.argv[2], encoding="utf-8").read().split("## Top process per resource\n\n")[1].split("\n\n")[0].splitlines()[2:]
+table = open(sys.argv[2], encoding="utf-8").read().split("## Who was first in what\n\n")[1].split("\n\n")[0].splitlines()[2:]
 rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
 found = {}
 for row in rows:

@@ -231,7 +231,7 @@ for i, chart in enumerate(data["charts"]):
     if len(values) > 1:
         assert rows[-1][0] == "All" and fits(rows[-1][1], total), rows[-1]
 
-# Top process per resource: the first row of the chart that it links to.
+# Who was first in what: the first row of the chart that it links to.
 def chart_of(row):
     return int(re.match(r"#c(\d+) ", row[0])[1])
 

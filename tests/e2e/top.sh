@@ -183,7 +183,7 @@ for terminal in TERM=dumb TERM= --unset=TERM; do
 	[ "$(wc -L <"$work/out")" -le 40 ] || fail "--width: $(wc -L <"$work/out")"
 done
 
-expect_exit 1 'name a recording or the URL of an exporter: only Windows' "$ETWTOOL" top
+expect_exit 1 'no recording and no URL of an exporter is named: only Windows' "$ETWTOOL" top
 expect_exit 1 'nothing.etl.*No such file' "$ETWTOOL" top "$work/nothing.etl"
 expect_exit 2 'takes 0, or a number from' "$ETWTOOL" top "$sample" --speed -1
 expect_exit 2 'takes a number from 0.1' "$ETWTOOL" top "$sample" --delay 0

@@ -4,7 +4,7 @@
 
 usage: totals.py                                          prints the sums by target
        totals.py --add TARGET LOG SECONDS FINDINGS        adds a run, whose log libFuzzer wrote with -print_final_stats=1
-       totals.py --write                                  puts the sum into docs/reliability.md
+       totals.py --write                                  puts the sum into README.md and docs/reliability.md
        totals.py --check                                  exits 1 unless it stands there
 
 A row has the runs of a target on a day (UTC). An execution is one input that the target read, those of the corpus included; a
@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TOTALS = HERE / "totals.csv"
 COLUMNS = ["date", "target", "executions", "seconds", "findings"]
-PAGES = [ROOT / 'docs/reliability.md']
+PAGES = [ROOT / 'README.md', ROOT / 'docs/reliability.md']
 SENTENCE = re.compile(r"(fuzz\s+targets\s+have\s+executed\s+)([\d,]+)(\s+inputs)")
 
 

@@ -206,7 +206,7 @@ function glance() {
 	});
 
 	return [found.length > 0 ? put('ul', { class: 'happened' }, ...found.map(finding => put('li', {}, ...sentence(finding)))) : null,
-		rows.length > 0 ? table('glance', 'glance-title', ['Top process per resource'], ['What', 'First', ...NUMBERS], rows) :
+		rows.length > 0 ? table('glance', 'glance-title', ['Who was first in what'], ['What', 'First', ...NUMBERS], rows) :
 			make('p', {}, 'The recording has no events that the charts are about.')];
 }
 

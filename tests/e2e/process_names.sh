@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# process_names: every sum over processes is what it is without them, in every recording; commands that show names have them.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+cd "$work"
+"$MAKE_SAMPLE" sample.etl >/dev/null
+cat >names.yaml <<'END'
+process_names: [iis, services, java, sqlserver, dotnet, python, node, chrome]
+END
+cat >few.yaml <<'END'
+process_names: [iis, services, { image: '*', command_line: '([a-z]+)', name: 'x/$1' }]
+limits: { process_names: 3 }
+END
+cat >sums.py <<'END'
+"""Compares two pages: sums over the label process, without families about the program, and one that is a sketch."""
+import collections
+import re
+import sys
+
+
+def sums(path):
+    found = collections.Counter()
+    for line in open(path, encoding="utf-8"):
+        if line[0] == "#" or not line.startswith("etw_") or line.startswith(("etw_exporter_", "etw_state_", "etw_consumer_busy_", "etw_file_top_")) or "_image_info" in line:
+            continue
+        series, value = line.rsplit(" ", 1)
+        # Instances of one program cause disk bytes together, those with names of their own do not: which of them mapped the file
+        # that one wrote, changes, and the bytes do not.
+        taken = r'(?:process|how)="(?:[^"\\]|\\.)*"' if line.startswith("etw_disk_caused_") else r'process="(?:[^"\\]|\\.)*"'
+        found[re.sub(taken, "", series)] += float(value)
+    return found
+
+
+before, after = sums(sys.argv[1]), sums(sys.argv[2])
+for series in before.keys() | after.keys():
+    assert abs(before[series] - after[series]) <= 1e-9 * abs(before[series]), (series, before[series], after[series])
+print(len(before))
+END
+
+collectors=$(basename -s .yaml "$SOURCE_DIR"/config/collectors/*.yaml | sed 's/^/--collector./')
+for recording in sample.etl "$SOURCE_DIR"/../shared/traces/*.etl; do
+	[ -e "$recording" ] || continue
+	"$ETW_EXPORTER" $collectors --once --replay.file="$recording" >plain.prom 2>/dev/null
+	for names in names few; do
+		"$ETW_EXPORTER" $collectors --config.file="$names.yaml" --once --replay.file="$recording" >named.prom 2>/dev/null
+		python3 sums.py plain.prom named.prom >/dev/null || fail "$recording with $names.yaml"
+	done
+done
+
+"$ETW_EXPORTER" --config.file=names.yaml --once --replay.file=sample.etl >named.prom 2>/dev/null
+grep -q '^etw_process_instances{process="w3wp/shop",' named.prom || fail "no w3wp/shop: $(grep instances named.prom)"
+! grep -q 'process="w3wp"' named.prom || fail "a series of w3wp is left"
+! grep -q '\-ap\|webengine' named.prom || fail "a command line is on the page"
+
+# A filter, and the commands of etwtool.
+echo "filters: { processes: { include: ['^w3wp/'] } }" | cat names.yaml - >filter.yaml
+"$ETW_EXPORTER" --config.file=filter.yaml --once --replay.file=sample.etl 2>/dev/null |
+	grep '^etw_file_written_bytes_total' >written || fail "the filter leaves nothing"
+! grep -v 'process="w3wp/shop"' written || fail "the filter leaves others"
+"$ETWTOOL" relog --config.file names.yaml --process w3wp/shop --output named.etl sample.etl >/dev/null
+"$ETWTOOL" relog --process w3wp --output plain.etl sample.etl >/dev/null
+cmp named.etl plain.etl || fail "relog keeps something else"
+"$ETWTOOL" dump --config.file names.yaml --process svchost/Dnscache --format text sample.etl | says 'svchost/Dnscache 1188/' ||
+	fail "dump does not show the name"
+expect_exit 1 "has no process 'w3wp/shop'" "$ETWTOOL" dump --process w3wp/shop sample.etl
+"$ETWTOOL" report --config.file names.yaml --format json sample.etl | says w3wp/shop || fail "report"
+"$ETWTOOL" diff --config.file names.yaml sample.etl plain.etl | says svchost/Schedule || fail "diff"
+"$ETWTOOL" check names.yaml --with sample.etl | says -x '  w3wp -> w3wp/shop, 2 processes: 3920 11736' || fail "check --with"
+"$ETWTOOL" check names.yaml --with sample.etl --format json |
+	python3 -c 'import json, sys; assert {"image": "w3wp", "name": "w3wp/shop", "processes": 2, "process_ids": [3920, 11736]} in json.load(sys.stdin)["processes"]' ||
+	fail "check --with --format json"
