@@ -385,6 +385,17 @@ static const struct yaml_gone gone_limits[] = {
 	{ NULL, NULL },
 };
 
+static const char *const added_labels[] = { [CONFIG_LABEL_OWNER] = "owner",
+					    [CONFIG_LABEL_TERMINAL_SESSION] = "terminal_session",
+					    NULL };
+
+static bool same_label(const void *a, const void *b)
+{
+	const enum config_label *x = a, *y = b;
+
+	return *x == *y;
+}
+
 static const char *const process_cases[] = { "keep", "lower", NULL };
 static const char *const log_levels[] = { "debug", "info", "warn", "warning", "error", NULL };
 static const char *const log_formats[] = { "logfmt", "json", NULL };
@@ -670,6 +681,11 @@ static const struct yaml_row config_rows[] = {
 		     .twice = "two groups have this name"),
 	  YAML_TO_LIST(struct config, path_groups, path_group_count),
 	  .help = "Groups of files by path, for the field PathGroup. A file belongs to the first group that matches. At most 64 groups with 256 patterns in all." },
+	{ "labels",
+	  YAML_SHAPE(.type = SHAPE_LIST, .item = YAML_WORDS(added_labels), .same = same_label,
+		     .twice = "this label is listed twice"),
+	  YAML_TO_LIST(struct config, labels, label_count),
+	  .help = "Labels that the collectors cpu, disk, file and network have in addition, where they have the label process: owner, the account that the process runs as; terminal_session, the number of its terminal session." },
 	{ "process_names",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = PROCESS_NAMES_MAX, .items = "entries",
 		     .item = &process_name_shape),

@@ -62,6 +62,9 @@ struct config_path_group {
 	unsigned line, column;
 };
 
+/* A label that collectors get in addition to their own. */
+enum config_label { CONFIG_LABEL_OWNER, CONFIG_LABEL_TERMINAL_SESSION };
+
 struct config_limits {
 	uint32_t series_per_family;
 	uint32_t series;
@@ -120,6 +123,8 @@ struct config {
 	size_t path_group_count;
 	struct config_process_name *process_names;
 	size_t process_name_count;
+	enum config_label *labels;
+	size_t label_count;
 	struct config_limits limits;
 	bool native_histograms;
 	bool lower_case_processes;

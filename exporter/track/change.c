@@ -215,7 +215,8 @@ static bool change_names(struct tracker *tracker, struct etw_error *err)
 	struct etw_record now = *tracker->now.record;
 
 	if (!processes_set_rules(&tracker->processes, options->process_names,
-				 options->process_names_most, err)) {
+				 options->process_names_most,
+				 (options->features & TRACK_OWNERS) != 0, err)) {
 		return false;
 	}
 	memset(tracker->recent_owners, 0, sizeof tracker->recent_owners);

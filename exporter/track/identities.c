@@ -9,15 +9,18 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "base/memory.h"
+#include "exporter/track/accounts.h"
 
 enum {
 	SWEEP_LEAST = 1024, /* as many identities cost less than a look at all instances */
 	SWEEP_SHARE = 16,   /* a sweep when texts of this part of the budget have come */
 };
 
-void identities_init(struct identities *identities, struct names *names, size_t bytes_most)
+void identities_init(struct identities *identities, struct names *names, struct intern *strings,
+		     size_t bytes_most)
 {
 	*identities = (struct identities){ .names = names,
+					   .strings = strings,
 					   .bytes_most = bytes_most,
 					   .sweep_at = SWEEP_LEAST };
 }
@@ -61,7 +64,8 @@ void identities_mark(struct identities *identities, uint32_t number, bool ended)
 
 static size_t bytes_of(const struct identity *identity)
 {
-	return (size_t)identity->image_size + identity->path_size + identity->command_line_size + 3;
+	return (size_t)identity->image_size + identity->path_size + identity->sid_size +
+	       identity->command_line_size + 4;
 }
 
 void identities_sweep(struct identities *identities)
@@ -169,6 +173,7 @@ static void copy_texts(struct identities *identities, struct identity *identity,
 	}
 	identities->offered += announced->image_size + path_size + command_line_size;
 	identity->image_size = (uint32_t)announced->image_size;
+	identity->sid_size = (uint32_t)announced->sid_size;
 	identity->path_size = (uint32_t)path_size;
 	identity->command_line_size = (uint32_t)command_line_size;
 	if (bytes_of(identity) <= identities->bytes_most - identities->bytes) {
@@ -181,6 +186,7 @@ static void copy_texts(struct identities *identities, struct identity *identity,
 	}
 	at = append(texts, announced->image, announced->image_size);
 	at = append(at, path, path_size);
+	at = append(at, announced->sid, announced->sid_size);
 	append(at, announced->command_line, command_line_size);
 	identities->bytes += bytes_of(identity);
 }
@@ -195,6 +201,7 @@ uint32_t identities_add(struct identities *identities, const struct process_anno
 		return 0;
 	}
 	*identity = (struct identity){ .parent_id = announced->parent_id,
+				       .terminal_session = announced->terminal_session,
 				       .time = time,
 				       .in_use = true };
 	copy_texts(identities, identity, announced);
@@ -221,6 +228,25 @@ bool identities_set_rules(struct identities *identities, const struct process_na
 	return true;
 }
 
+void identities_find_owner(struct identities *identities, struct identity *identity)
+{
+	struct etw_text *name = &identities->scratch;
+	const char *sid;
+
+	if (!identities->owners || !identity->texts || identity->sid_size == 0 ||
+	    identity->owner != INTERN_NONE) {
+		return;
+	}
+	sid = identity->texts + identity->image_size + identity->path_size + 2;
+	text_clear(name);
+	if (!accounts_well_known(sid, identity->sid_size, name)) {
+		text_add(name, sid, identity->sid_size);
+	}
+	identity->owner_sid = intern_add(identities->strings, sid, identity->sid_size);
+	identity->owner = name->failed ? INTERN_NONE :
+					 intern_add(identities->strings, name->data, name->size);
+}
+
 uint32_t identities_decide(struct identities *identities, const struct identity *identity,
 			   uint32_t image, const char *(*parent)(void *context), void *context)
 {
@@ -236,7 +262,7 @@ uint32_t identities_decide(struct identities *identities, const struct identity 
 	}
 	if (identity && identity->texts) {
 		facts.path = identity->texts + identity->image_size + 1;
-		facts.command_line = facts.path + identity->path_size + 1;
+		facts.command_line = facts.path + identity->path_size + identity->sid_size + 2;
 		facts.command_line_size = identity->command_line_size;
 	}
 	text_clear(name);

@@ -26,24 +26,35 @@ struct process_announced {
 	size_t path_size;
 	const char *command_line;
 	size_t command_line_size;
-	uint32_t parent_id; /* ETW_RECORD_NO_ID: not known */
+	const char *sid; /* of the account that it runs as: "S-1-5-18" */
+	size_t sid_size;
+	uint32_t parent_id;        /* ETW_RECORD_NO_ID: not known */
+	uint32_t terminal_session; /* NO_TERMINAL_SESSION: none, or not known */
 };
+
+#define NO_TERMINAL_SESSION UINT32_MAX
 
 enum { COMMAND_LINE_MOST = 32 << 10 }; /* most bytes of a command line that are kept */
 
 struct identity {
-	char *texts; /* owned: image, path and command line, each with a NUL; NULL: not kept */
-	uint32_t image_size, path_size, command_line_size;
+	/* Owned: image, path, SID and command line, each with a NUL; NULL: not kept. */
+	char *texts;
+	uint32_t image_size, path_size, sid_size, command_line_size;
 	uint32_t parent_id;
-	int64_t time;         /* raw time of the event */
-	uint32_t image;       /* label id of the image's name; INTERN_NONE: not known, or not yet */
-	uint32_t label;       /* label id of the process */
+	int64_t time;   /* raw time of the event */
+	uint32_t image; /* label id of the image's name; INTERN_NONE: not known, or not yet */
+	uint32_t label; /* label id of the process */
+	/* Label ids of the account and of its SID; INTERN_NONE: not known, or not asked for. */
+	uint32_t owner, owner_sid;
+	uint32_t terminal_session; /* or NO_TERMINAL_SESSION */
 	bool in_use;          /* it has a process; otherwise parent_id is the next free number */
 	bool marked, running; /* of a sweep */
 };
 
 struct identities {
 	struct names *names;      /* borrowed */
+	struct intern *strings;   /* borrowed: labels */
+	bool owners;              /* whether owners are asked for */
 	struct identity *rows;    /* owned; row 0 is that of no process */
 	size_t count, capacity;   /* rows, free ones included */
 	uint32_t free;            /* first free number; 0: none */
@@ -57,7 +68,8 @@ struct identities {
 };
 
 /* bytes_most: the most bytes of texts. Command lines use half of them at most. */
-void identities_init(struct identities *identities, struct names *names, size_t bytes_most);
+void identities_init(struct identities *identities, struct names *names, struct intern *strings,
+		     size_t bytes_most);
 void identities_clear(struct identities *identities); /* forgets all; the rules stay */
 void identities_done(struct identities *identities);
 
@@ -76,14 +88,12 @@ uint32_t identities_add(struct identities *identities, const struct process_anno
 bool identities_set_rules(struct identities *identities, const struct process_names *rules,
 			  size_t names_most, struct etw_error *err);
 
+/* Sets the owner of an identity, if owners are asked for and its SID is known. */
+void identities_find_owner(struct identities *identities, struct identity *identity);
+
 /* Returns the label id of a process with this image: the name that the rules give, or the image.
  * identity may be NULL: only the image is known. parent: as in struct process_facts. */
 uint32_t identities_decide(struct identities *identities, const struct identity *identity,
 			   uint32_t image, const char *(*parent)(void *context), void *context);
-
-static inline const char *identity_image(const struct identity *identity)
-{
-	return identity->texts ? identity->texts : "";
-}
 
 #endif

@@ -56,7 +56,7 @@ void processes_init(struct processes *processes, struct registry *registry, stru
 					 .texts_bytes = texts_bytes };
 	timeline_init(&processes->timeline, limit);
 	timeline_init(&processes->images, limit);
-	identities_init(&processes->identities, names, texts_bytes);
+	identities_init(&processes->identities, names, registry_strings(registry), texts_bytes);
 	processes->idle = names_label(names, "Idle", 4);
 	processes->system = names_label(names, "System", 6);
 }
@@ -169,6 +169,7 @@ static uint32_t label_identity(struct processes *processes, uint32_t number, uin
 
 	identity->image = image;
 	identity->label = decide(processes, identity, image);
+	identities_find_owner(&processes->identities, identity);
 	return image != INTERN_NONE ? number : 0;
 }
 
@@ -211,14 +212,16 @@ static uint32_t image_of_cut(struct processes *processes, uint32_t process_id, c
 
 void processes_announce_image(struct processes *processes, enum lifetime_change change,
 			      uint32_t process_id, int64_t time, const char *path, size_t path_size,
-			      uint32_t parent_id)
+			      uint32_t parent_id, uint32_t terminal_session)
 {
 	struct process_announced announced = { .image = path,
 					       .image_size = path_size,
 					       .path = path,
 					       .path_size = path_size,
 					       .command_line = "",
-					       .parent_id = parent_id };
+					       .sid = "",
+					       .parent_id = parent_id,
+					       .terminal_session = terminal_session };
 	size_t name = path_size;
 	uint32_t number;
 
@@ -277,6 +280,7 @@ static void decide_all(struct processes *processes)
 
 		if (identity->in_use) {
 			identity->label = decide(processes, identity, identity->image);
+			identities_find_owner(identities, identity);
 		}
 	}
 }
@@ -301,7 +305,7 @@ void processes_build(struct processes *processes)
 }
 
 bool processes_set_rules(struct processes *processes, const struct process_names *rules,
-			 size_t names_most, struct etw_error *err)
+			 size_t names_most, bool owners, struct etw_error *err)
 {
 	const struct map_slot *slot;
 	size_t at = 0;
@@ -309,6 +313,7 @@ bool processes_set_rules(struct processes *processes, const struct process_names
 	if (!identities_set_rules(&processes->identities, rules, names_most, err)) {
 		return false;
 	}
+	processes->identities.owners = owners;
 	if (!processes->timeline.in_first_pass) { /* processes_build() decides otherwise */
 		sweep(processes);
 		decide_all(processes);

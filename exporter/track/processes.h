@@ -112,9 +112,10 @@ void processes_clear(struct processes *processes);
 void processes_done(struct processes *processes);
 
 /* Changes the rules that name processes, which are borrowed (NULL: none), and names all processes
- * anew. names_most: the most names that rules give. */
+ * anew. names_most: the most names that rules give. owners: whether the owners of processes are
+ * asked for. */
 bool processes_set_rules(struct processes *processes, const struct process_names *rules,
-			 size_t names_most, struct etw_error *err);
+			 size_t names_most, bool owners, struct etw_error *err);
 
 /* Begins the first pass: until processes_build(), changes may be announced in any order. */
 void processes_begin_first_pass(struct processes *processes);
@@ -132,7 +133,7 @@ void processes_announce(struct processes *processes, enum lifetime_change change
  */
 void processes_announce_image(struct processes *processes, enum lifetime_change change,
 			      uint32_t process_id, int64_t time, const char *path, size_t path_size,
-			      uint32_t parent_id);
+			      uint32_t parent_id, uint32_t terminal_session);
 
 /* Adds a process that a live session found running. Its name is used if no instance has one.
  * name: UTF-8, as a file name. */

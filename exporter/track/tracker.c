@@ -160,6 +160,7 @@ static const struct {
 	{ TRACK_SCHEDULER, ANNOUNCES_SWITCH | ANNOUNCES_READY,
 	  ETW_KERNEL_FLAG_CSWITCH | ETW_KERNEL_FLAG_DISPATCHER },
 	{ TRACK_SERVICES, ANNOUNCES_TAG | ANNOUNCES_SERVICE, 0 },
+	{ TRACK_OWNERS, 0, 0 },
 	{ TRACK_SOURCES, 0, 0 },
 };
 
@@ -236,7 +237,8 @@ static bool make_parts(struct tracker *tracker, struct etw_error *err)
 	processes_init(&tracker->processes, registry, names, options->processes,
 		       options->strings_bytes);
 	if (!processes_set_rules(&tracker->processes, options->process_names,
-				 options->process_names_most, err)) {
+				 options->process_names_most,
+				 (options->features & TRACK_OWNERS) != 0, err)) {
 		return false;
 	}
 	threads_init(&tracker->threads, options->threads);
@@ -356,6 +358,7 @@ void tracker_free(struct tracker *tracker)
 	intern_free(tracker->texts);
 	text_free(&tracker->scratch);
 	text_free(&tracker->second_scratch);
+	text_free(&tracker->third_scratch);
 	free(tracker);
 }
 

@@ -39,6 +39,7 @@ enum tracker_feature {
 	TRACK_DRIVERS = 1 << 2,   /* images of drivers by address */
 	TRACK_SCHEDULER = 1 << 3, /* context switches */
 	TRACK_SERVICES = 1 << 4,  /* services of the threads of svchost */
+	TRACK_OWNERS = 1 << 6,    /* accounts that processes run as */
 	TRACK_SOURCES = 1 << 5,   /* whether the source has the kernel's FileIo requests */
 };
 

@@ -88,6 +88,7 @@ enum payload_field {
 	PAYLOAD_OWNER, /* its value leads to the process; see enum owner */
 	PAYLOAD_ABOUT, /* id of the process that the event is about */
 	PAYLOAD_PARENT, /* Process: id of its parent */
+	PAYLOAD_TERMINAL_SESSION, /* Process */
 	/* Thread, StackWalk: the thread; CSwitch: the new one; ReadyThread: the ready one */
 	PAYLOAD_THREAD,
 	PAYLOAD_OLD_THREAD, /* CSwitch */
@@ -109,6 +110,7 @@ enum payload_field {
 	PAYLOAD_NAME,
 	PAYLOAD_SECOND_NAME, /* Process: the command line; VolumeMapping: the drive; LogDisk: the
 				file system */
+	PAYLOAD_ACCOUNT, /* Process: the SID of its account */
 	PAYLOAD_FIELDS
 };
 
@@ -180,7 +182,7 @@ struct tracker {
 	uint32_t enabled;        /* set of enum announcement that the tracker collects */
 	struct intern *texts;    /* owned: paths */
 	struct etw_text scratch; /* owned: text of the current record */
-	struct etw_text second_scratch;
+	struct etw_text second_scratch, third_scratch;
 	uint32_t none; /* label id: `_none` */
 	bool in_first_pass;
 	/* The kernel's FileIo requests come to this consumer, or to another one of this program,

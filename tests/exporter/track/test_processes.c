@@ -61,11 +61,11 @@ static const struct tracker_options defaults;
 enum { TEXTS_BYTES = 16 << 20 };
 
 /* What an event says that has only the name of the image. */
-#define IMAGE(name)                                                              \
-	(struct process_announced)                                               \
-	{                                                                        \
-		.image = (name), .image_size = strlen(name), .command_line = "", \
-		.parent_id = ETW_RECORD_NO_ID                                    \
+#define IMAGE(name)                                                                         \
+	(struct process_announced)                                                          \
+	{                                                                                   \
+		.image = (name), .image_size = strlen(name), .command_line = "", .sid = "", \
+		.parent_id = ETW_RECORD_NO_ID                                               \
 	}
 
 #define PLAY(stories, options) \
@@ -349,7 +349,7 @@ static void a_cut_name_is_that_of_the_only_program_that_begins_so(void **state)
 				/* Its place in the file makes no difference. */
 				processes_announce_image(&processes, LIFETIME_STOP, 7, 20,
 							 cases[i].cut, strlen(cases[i].cut),
-							 ETW_RECORD_NO_ID);
+							 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 			}
 			for (unsigned j = 0; j < 4 && cases[i].known[j]; j++) {
 				processes_announce(&processes, LIFETIME_START, 100 + j, 30,
@@ -360,7 +360,7 @@ static void a_cut_name_is_that_of_the_only_program_that_begins_so(void **state)
 			} else {
 				processes_announce_image(&processes, LIFETIME_STOP, 7, 20,
 							 cases[i].cut, strlen(cases[i].cut),
-							 ETW_RECORD_NO_ID);
+							 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 			}
 			label = processes_label(&processes, 7, 15, NULL);
 			assert_string_equal(intern_text(registry_strings(registry), label, NULL),
@@ -386,9 +386,9 @@ static void a_cut_name_never_renames_a_process(void **state)
 	processes_init(&processes, registry, names, 100, TEXTS_BYTES);
 	/* Started, known by a rundown, found running, and named by the kernel. */
 	processes_announce_image(&processes, LIFETIME_START, 1, 10, whole, sizeof whole - 1,
-				 ETW_RECORD_NO_ID);
+				 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 	processes_announce_image(&processes, LIFETIME_EXISTS, 2, 10, whole, sizeof whole - 1,
-				 ETW_RECORD_NO_ID);
+				 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 	processes_found(&processes, 3, "SearchProtocolHost.exe", 22);
 	processes_announce(&processes, LIFETIME_START, 4, 10, &IMAGE("SearchProtocolHost.exe"));
 	/* This id belonged to another process before. */
@@ -400,7 +400,7 @@ static void a_cut_name_never_renames_a_process(void **state)
 	assert_int_equal(processes_label(&processes, 5, 15, NULL), other);
 	for (uint32_t id = 1; id <= 5; id++) {
 		processes_announce_image(&processes, LIFETIME_STOP, id, 20, cut, cut_size,
-					 ETW_RECORD_NO_ID);
+					 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 	}
 	for (uint32_t id = 1; id <= 4; id++) {
 		assert_int_equal(processes_label(&processes, id, 15, NULL), host);
@@ -410,7 +410,7 @@ static void a_cut_name_never_renames_a_process(void **state)
 	/* A name in a code page cannot be compared behind the first such character. */
 	processes_found(&processes, 8, "Se\xc3\xa1rchProtocolHost.exe", 23);
 	processes_announce_image(&processes, LIFETIME_STOP, 8, 20, "Se\xc3\xa1rchProtocol", 15,
-				 ETW_RECORD_NO_ID);
+				 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 	assert_int_equal(processes_label(&processes, 8, 25, NULL),
 			 names_label(names, "Se\xc3\xa1rchProtocolHost", 19));
 	processes_clear(&processes);
