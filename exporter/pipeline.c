@@ -31,6 +31,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "base/os.h"
 
 enum {
 	LOST_TYPES = 3,
@@ -897,6 +898,7 @@ static bool make_tracker(struct pipeline *pipeline, struct etw_error *err)
 		.names = options->names,
 		.live = options->live,
 		.late_ms = options->late_ms,
+		.find_account = options->live ? os_account_name : NULL,
 	};
 
 	add_configured(pipeline, &tracker);

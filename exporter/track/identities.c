@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "exporter/track/accounts.h"
 
+#define OWNER_WAIT_NS UINT64_C(100000000) /* for the name of a SID that was not met before */
+
 enum {
 	SWEEP_LEAST = 1024, /* as many identities cost less than a look at all instances */
 	SWEEP_SHARE = 16,   /* a sweep when texts of this part of the budget have come */
@@ -228,9 +230,45 @@ bool identities_set_rules(struct identities *identities, const struct process_na
 	return true;
 }
 
-void identities_find_owner(struct identities *identities, struct identity *identity)
+/* Sets the owner of an identity whose SID is known. wait_ns: for the machine's answer. */
+static void name_owner(struct identities *identities, struct identity *identity, uint64_t wait_ns)
 {
 	struct etw_text *name = &identities->scratch;
+	const char *sid = identity->texts + identity->image_size + identity->path_size + 2;
+	enum account_answer answer = ACCOUNT_HAS_NO_NAME;
+
+	text_clear(name);
+	if (accounts_well_known(sid, identity->sid_size, name)) {
+		answer = ACCOUNT_FOUND;
+	} else if (identities->lookup) {
+		answer = account_lookup_ask(identities->lookup, sid, identity->sid_size, wait_ns,
+					    name);
+	}
+	if (answer != ACCOUNT_FOUND) {
+		text_add(name, sid, identity->sid_size);
+	}
+	identity->owner_pending = answer == ACCOUNT_PENDING;
+	identities->pending |= identity->owner_pending;
+	identity->owner = name->failed ? INTERN_NONE :
+					 intern_add(identities->strings, name->data, name->size);
+}
+
+void identities_find_pending_owners(struct identities *identities)
+{
+	bool pending = identities->pending;
+
+	identities->pending = false;
+	for (size_t i = 1; pending && i < identities->count; i++) {
+		struct identity *identity = &identities->rows[i];
+
+		if (identity->owner_pending && identity->texts) {
+			name_owner(identities, identity, 0);
+		}
+	}
+}
+
+void identities_find_owner(struct identities *identities, struct identity *identity)
+{
 	const char *sid;
 
 	if (!identities->owners || !identity->texts || identity->sid_size == 0 ||
@@ -238,13 +276,8 @@ void identities_find_owner(struct identities *identities, struct identity *ident
 		return;
 	}
 	sid = identity->texts + identity->image_size + identity->path_size + 2;
-	text_clear(name);
-	if (!accounts_well_known(sid, identity->sid_size, name)) {
-		text_add(name, sid, identity->sid_size);
-	}
 	identity->owner_sid = intern_add(identities->strings, sid, identity->sid_size);
-	identity->owner = name->failed ? INTERN_NONE :
-					 intern_add(identities->strings, name->data, name->size);
+	name_owner(identities, identity, OWNER_WAIT_NS);
 }
 
 uint32_t identities_decide(struct identities *identities, const struct identity *identity,

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/regex.h"
 #include "base/text.h"
+#include "exporter/track/account_lookup.h"
 #include "exporter/track/names.h"
 #include "exporter/track/process_names.h"
 
@@ -47,17 +48,20 @@ struct identity {
 	/* Label ids of the account and of its SID; INTERN_NONE: not known, or not asked for. */
 	uint32_t owner, owner_sid;
 	uint32_t terminal_session; /* or NO_TERMINAL_SESSION */
+	bool owner_pending;        /* owner is the SID, until the machine gives the name */
 	bool in_use;          /* it has a process; otherwise parent_id is the next free number */
 	bool marked, running; /* of a sweep */
 };
 
 struct identities {
-	struct names *names;      /* borrowed */
-	struct intern *strings;   /* borrowed: labels */
-	bool owners;              /* whether owners are asked for */
-	struct identity *rows;    /* owned; row 0 is that of no process */
-	size_t count, capacity;   /* rows, free ones included */
-	uint32_t free;            /* first free number; 0: none */
+	struct names *names;           /* borrowed */
+	struct intern *strings;        /* borrowed: labels */
+	bool owners;                   /* whether owners are asked for */
+	struct account_lookup *lookup; /* borrowed; NULL: only well-known accounts have names */
+	bool pending;                  /* some owner's name is pending */
+	struct identity *rows;         /* owned; row 0 is that of no process */
+	size_t count, capacity;        /* rows, free ones included */
+	uint32_t free;                 /* first free number; 0: none */
 	size_t used, sweep_at;    /* rows in use, and how many of them make a sweep worthwhile */
 	size_t bytes, bytes_most; /* of texts */
 	size_t offered;           /* bytes of texts since the last sweep, kept or not */
@@ -87,6 +91,9 @@ uint32_t identities_add(struct identities *identities, const struct process_anno
 /* Changes the rules, which are borrowed; NULL: none. All labels must then be decided again. */
 bool identities_set_rules(struct identities *identities, const struct process_names *rules,
 			  size_t names_most, struct etw_error *err);
+
+/* Names the owners whose names were pending, if the machine has given them. */
+void identities_find_pending_owners(struct identities *identities);
 
 /* Sets the owner of an identity, if owners are asked for and its SID is known. */
 void identities_find_owner(struct identities *identities, struct identity *identity);

@@ -158,6 +158,7 @@ static uint32_t add_identity(struct processes *processes, const struct process_a
 	if (!processes->timeline.in_first_pass && identities_want_sweep(identities)) {
 		sweep(processes);
 	}
+	identities_find_pending_owners(identities);
 	return identities_add(identities, announced, time);
 }
 

@@ -236,6 +236,13 @@ static bool make_parts(struct tracker *tracker, struct etw_error *err)
 	}
 	processes_init(&tracker->processes, registry, names, options->processes,
 		       options->strings_bytes);
+	if (options->find_account) {
+		tracker->account_lookup = account_lookup_new(options->find_account, err);
+		if (!tracker->account_lookup) {
+			return false;
+		}
+	}
+	tracker->processes.identities.lookup = tracker->account_lookup;
 	if (!processes_set_rules(&tracker->processes, options->process_names,
 				 options->process_names_most,
 				 (options->features & TRACK_OWNERS) != 0, err)) {
@@ -350,6 +357,7 @@ void tracker_free(struct tracker *tracker)
 	}
 	clear_tables(tracker);
 	processes_done(&tracker->processes);
+	account_lookup_free(tracker->account_lookup);
 	files_done(&tracker->files);
 	process_gauges_done(&tracker->gauges);
 	image_info_done(&tracker->image_info);

@@ -62,6 +62,9 @@ struct tracker_options {
 	/* The rules that name processes, borrowed until the next tracker_change(); NULL: none. */
 	const struct process_names *process_names;
 	uint32_t process_names_most; /* the most names that they give */
+	/* Returns the name of an account by its SID, allocated, for a live session; NULL: only
+	 * well-known accounts have names (exporter/track/account_lookup.h). */
+	char *(*find_account)(const char *sid);
 	const struct config_path_group *path_groups; /* groups of the PathGroup field; copied */
 	size_t path_group_count;
 	/* Whether the state gauges of a collector are enabled (docs/metrics.md). The tracker

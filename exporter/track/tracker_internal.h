@@ -190,6 +190,7 @@ struct tracker {
 	bool has_file_requests;
 	int64_t observed_time; /* raw time of the last record observed */
 
+	struct account_lookup *account_lookup; /* owned; NULL: none */
 	struct names *own_names; /* owned; NULL: the names are shared with other trackers */
 	struct processes processes;
 	struct threads threads;
