@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of accounts that the machine gives, in its own time: what is asked again, what is waited
- * for, and that a machine which does not answer holds up nobody.
+ * for, and that no consumer waits for a machine which does not answer.
  */
 #include "exporter/track/account_lookup.h"
 
@@ -16,9 +16,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "exporter/track/derived_fields.h"
+#include "exporter/track/processes.h"
 #include "tests/support/system.h"
-#include "tests/support/tracker_run.h"
 
 enum { LONG_MS = 60000 };
 #define LONG_NS (LONG_MS * UINT64_C(1000000))
@@ -70,7 +69,7 @@ static void each_account_is_asked_for_once(void **state)
 	account_lookup_free(lookup);
 }
 
-static void a_machine_that_does_not_answer_holds_up_nobody(void **state)
+static void no_consumer_waits_for_a_machine_that_does_not_answer(void **state)
 {
 	struct account_lookup *lookup = account_lookup_new(find, NULL);
 
@@ -116,41 +115,52 @@ static void the_number_of_accounts_is_bounded(void **state)
  */
 static void a_process_gets_the_name_of_its_owner_later(void **state)
 {
-	const struct tracker_options options = { .features = TRACK_OWNERS, .find_account = find };
-	const struct derived_field *owner = derived_find("Owner");
-	struct derived_read read = { .row = owner };
-	struct player player;
-	struct tape tape;
-	const char *name = "";
+	const struct process_announced anna = { .image = "a.exe",
+						.image_size = 5,
+						.command_line = "",
+						.sid = "S-slow",
+						.sid_size = 6,
+						.parent_id = ETW_RECORD_NO_ID };
+	const struct process_announced other = { .image = "b.exe",
+						 .image_size = 5,
+						 .command_line = "",
+						 .sid = "",
+						 .parent_id = ETW_RECORD_NO_ID };
+	static const struct registry_limits limits;
+	struct registry *registry = registry_new(&limits, NULL);
+	struct names *names = names_new(registry, 100, false, NULL);
+	struct account_lookup *lookup = account_lookup_new(find, NULL);
+	struct processes processes;
+	const char *owner = "";
 
 	(void)state;
-	player_init(&player, &options);
-	tape_init(&tape, 8);
-	for (uint32_t i = 0; strncmp(name, "CONTOSO\\S-1-5-21-", 17) != 0; i++) {
-		struct tape_event *event;
+	processes_init(&processes, registry, names, 100, 1 << 20);
+	processes.identities.lookup = lookup;
+	assert_true(processes_set_rules(&processes, NULL, 0, true, NULL));
+	atomic_store(&held, true);
+	processes_announce(&processes, LIFETIME_START, 8, 10, &anna);
+	for (int64_t time = 11; strcmp(owner, "CONTOSO\\S-slow") != 0; time++) {
+		const struct identity *identity = processes_identity(&processes, 8, time);
 
-		tape_rewind(&tape);
-		tape_process_of(&tape, 1, 10 + 10 * i,
-				&(struct taped_process){ .id = 8 + 4 * (i % 2),
-							 .image = "a.exe",
-							 .sid = "S-1-5-21-1-2-3-1104" });
-		event = tape_header(&tape, 15 + 10 * i, 8, 1);
-		player_play(&player, &tape, ONE_PASS);
-		read.tracker = player.tracker;
-		read.record = &event->record;
-		assert_int_equal(owner->read(&read), DERIVED_FOUND);
-		name = intern_text(registry_strings(player.registry), (uint32_t)read.number, NULL);
-		assert_true(strstr(name, "S-1-5-21-1-2-3-1104") != NULL);
+		owner = intern_text(registry_strings(registry), identity->owner, NULL);
+		if (atomic_load(&held)) {
+			assert_string_equal(owner, "S-slow");
+			atomic_store(&held, false);
+		}
+		system_sleep_ms(1);
+		processes_announce(&processes, LIFETIME_START, 12, time, &other);
 	}
-	tape_done(&tape);
-	player_done(&player);
+	processes_done(&processes);
+	account_lookup_free(lookup);
+	names_free(names);
+	registry_free(registry);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_account_is_asked_for_once),
-		cmocka_unit_test(a_machine_that_does_not_answer_holds_up_nobody),
+		cmocka_unit_test(no_consumer_waits_for_a_machine_that_does_not_answer),
 		cmocka_unit_test(the_number_of_accounts_is_bounded),
 		cmocka_unit_test(a_process_gets_the_name_of_its_owner_later),
 	};
