@@ -106,9 +106,12 @@ void account_lookup_free(struct account_lookup *lookup)
 	lookup->stopping = true;
 	lookup->deserted = busy;
 	os_condition_wake_all(&lookup->changed);
+	if (busy) {
+		/* The thread frees everything once it gets the mutex. */
+		os_thread_detach(&lookup->thread);
+	}
 	os_mutex_unlock(&lookup->mutex);
 	if (busy) {
-		os_thread_detach(&lookup->thread);
 		return;
 	}
 	if (lookup->started) {
