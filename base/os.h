@@ -154,6 +154,11 @@ uint64_t os_thread_cpu_ns_of(const struct os_thread *thread);
 uint64_t os_unix_time_ns(void);
 void os_utc(time_t unix_seconds, struct tm *utc);
 
+/* Returns the name that this machine has for an account, "DOMAIN\\user", by its SID as text; NULL if
+ * it has none, and on other systems than Windows. It may take long, because Windows may ask a
+ * domain controller. The caller frees it. */
+char *os_account_name(const char *sid);
+
 /* Values of the process_* metrics; UINT64_MAX if the system does not provide one. */
 struct os_process_stats {
 	uint64_t cpu_ns;

@@ -355,3 +355,9 @@ bool os_random(void *bytes, size_t size)
 	}
 	return fd >= 0 && size == 0;
 }
+
+char *os_account_name(const char *sid)
+{
+	(void)sid;
+	return NULL;
+}

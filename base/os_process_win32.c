@@ -17,6 +17,7 @@
 #include <windows.h>
 /* after windows.h */
 #include <psapi.h>
+#include <sddl.h>
 #include <shellapi.h>
 
 #include "base/os_win32.h"
@@ -228,4 +229,33 @@ bool os_random(void *bytes, size_t size)
 		at[i] = (uint8_t)word;
 	}
 	return true;
+}
+
+/* A name has at most 256 characters, and so has a domain ("LookupAccountSidW function", Microsoft
+ * Learn, and lmcons.h: UNLEN, DNLEN). */
+enum { ACCOUNT_NAME_MOST = 257 };
+
+char *os_account_name(const char *sid)
+{
+	wchar_t user[ACCOUNT_NAME_MOST], domain[ACCOUNT_NAME_MOST];
+	wchar_t whole[2 * ACCOUNT_NAME_MOST + 2];
+	DWORD user_size = ACCOUNT_NAME_MOST, domain_size = ACCOUNT_NAME_MOST;
+	wchar_t *wide = wide_from(sid);
+	char *name = NULL;
+	SID_NAME_USE use;
+	PSID binary = NULL;
+
+	if (wide && ConvertStringSidToSidW(wide, &binary) &&
+	    LookupAccountSidW(NULL, binary, user, &user_size, domain, &domain_size, &use)) {
+		whole[0] = L'\0';
+		if (domain[0] != L'\0') {
+			wcscat(whole, domain);
+			wcscat(whole, L"\\");
+		}
+		wcscat(whole, user);
+		name = narrow_from(whole);
+	}
+	LocalFree(binary);
+	free(wide);
+	return name;
 }

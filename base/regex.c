@@ -253,3 +253,20 @@ void regex_replace(struct regex_matcher *matcher, const struct regex *regex,
 		text_add_string(out, "_unknown");
 	}
 }
+
+bool regex_expand(struct regex_matcher *matcher, const struct regex *regex, const char *replacement,
+		  const char *text, size_t size, struct etw_text *out)
+{
+	PCRE2_UCHAR expanded[REPLACED_SIZE_MAX];
+	PCRE2_SIZE expanded_size = sizeof expanded;
+
+	if (pcre2_substitute(regex->code, (PCRE2_SPTR)text, size, 0,
+			     PCRE2_SUBSTITUTE_REPLACEMENT_ONLY | PCRE2_SUBSTITUTE_UNKNOWN_UNSET |
+				     PCRE2_SUBSTITUTE_UNSET_EMPTY,
+			     matcher->data, matcher->context, (PCRE2_SPTR)replacement,
+			     strlen(replacement), expanded, &expanded_size) <= 0) {
+		return false;
+	}
+	text_add(out, (const char *)expanded, expanded_size);
+	return true;
+}

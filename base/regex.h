@@ -41,4 +41,10 @@ bool regex_matches(struct regex_matcher *matcher, const struct regex *regex, con
 void regex_replace(struct regex_matcher *matcher, const struct regex *regex,
 		   const char *replacement, const char *text, size_t size, struct etw_text *out);
 
+/* Adds the replacement for the first match to out, and nothing of the text around it. Returns
+ * false and adds nothing if nothing matches, matching takes too long, or the result exceeds
+ * 4 KiB. */
+bool regex_expand(struct regex_matcher *matcher, const struct regex *regex, const char *replacement,
+		  const char *text, size_t size, struct etw_text *out);
+
 #endif

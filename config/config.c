@@ -28,7 +28,13 @@
 #include "config/listen_address.h"
 #include "config/yaml_rows.h"
 
-enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, TOP_PATHS_MOST = 1000, SHARES_MOST = 1000 };
+enum {
+	SERIES_MOST = 100000000,
+	TABLE_MOST = 100000000,
+	TOP_PATHS_MOST = 1000,
+	SHARES_MOST = 1000,
+	GIVEN_NAMES_MOST = 100000,
+};
 #define STRINGS_LEAST (UINT64_C(64) << 10)
 #define STRINGS_MOST  (UINT64_C(64) << 30)
 
@@ -247,6 +253,94 @@ static const struct yaml_row path_group_rows[] = {
 	  .help = "Patterns that match the whole path and ignore case (ASCII): * any text within a component, ? one character, ** any text, **\\ any number of components." },
 };
 
+/* ---- names of processes ---- */
+
+static bool begin_process_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct config_process_name *rule = base;
+
+	(void)in;
+	rule->line = node->line;
+	rule->column = node->column;
+	return true;
+}
+
+static bool check_process_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	const struct config_process_name *rule = base;
+
+	if (!rule->image && !rule->parent && !rule->path && !rule->command_line) {
+		return yaml_wrong(in, node,
+				  "process_names: an entry needs image, parent, path or "
+				  "command_line, because it would name every process");
+	}
+	if (rule->name[0] == '_') {
+		return yaml_wrong(in, node,
+				  "name: '%s' begins with _, which is reserved for words such as "
+				  "_unknown",
+				  rule->name);
+	}
+	return rule->command_line || !strchr(rule->name, '$') ||
+	       yaml_wrong(in, node,
+			  "name: '%s' refers to a group of command_line, which the entry lacks",
+			  rule->name);
+}
+
+static const struct yaml_shape process_glob_shape = {
+	.type = SHAPE_TEXT,
+	.least = 1,
+	.most = PROCESS_NAME_GLOB_MAX,
+};
+
+static const struct yaml_row process_name_rows[] = {
+	{ "image", &process_glob_shape, YAML_TO(struct config_process_name, image),
+	  .help = "Name of the program without .exe, which may contain * and ?. Absent: any." },
+	{ "parent", &process_glob_shape, YAML_TO(struct config_process_name, parent),
+	  .help = "Name of the parent's program without .exe, which may contain * and ?. Absent: any." },
+	{ "path",
+	  YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PATH_GLOB_SIZE_MAX,
+		     .pattern = "^([\\\\/*?]|[a-zA-Z][:*?])", .check = check_glob),
+	  YAML_TO(struct config_process_name, path),
+	  .help = "Pattern of the program's path, as in path_groups. The path is the one with which the command line begins, or that of Microsoft-Windows-Kernel-Process. Absent: any." },
+	{ "command_line", YAML_SHAPE(.type = SHAPE_TEXT, .least = 1),
+	  YAML_TO(struct config_process_name, command_line),
+	  .help = "Regular expression (PCRE2) that matches anywhere in the command line and ignores case. Absent: any." },
+	{ "name",
+	  YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PROCESS_NAME_GLOB_MAX,
+		     .pattern = "^[^_]", .json = YAML_ANY_SCALAR),
+	  .required = true, YAML_TO(struct config_process_name, name),
+	  .help = "Name of the process; it must not begin with _. $1 is the first group of command_line. Nothing else of a command line is shown." },
+};
+
+static const char *const process_name_lists[] = { "iis",       "services", "java",
+						  "sqlserver", "dotnet",   "python",
+						  "node",      "chrome",   NULL };
+
+static bool read_process_name_list(struct yaml_reader *in, const struct yaml_node *node,
+				   const struct yaml_row *row, void *base)
+{
+	struct config_process_name *rule = base;
+	unsigned word;
+
+	if (!yaml_word(in, node, row->key, row->shape, &word)) {
+		return false;
+	}
+	rule->list = process_name_lists[word];
+	return begin_process_name(in, node, base);
+}
+
+static const struct yaml_shape process_name_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(process_name_rows),
+	.before = begin_process_name,
+	.check = check_process_name,
+	.other = YAML_SHAPE(.type = SHAPE_WORD, .words = process_name_lists,
+			    .read = read_process_name_list),
+	.name = "process_name",
+	.json = "'anyOf': [{ 'required': ['image'] }, { 'required': ['parent'] }, "
+		"{ 'required': ['path'] }, { 'required': ['command_line'] }]",
+};
+
 /* ---- limits, log, web ---- */
 
 enum { IDLE_LEAST_MS = 60 * 1000 };
@@ -274,6 +368,9 @@ static const struct yaml_row limit_rows[] = {
 	{ "shares", YAML_NUMBER(0, SHARES_MOST), YAML_TO(struct config_limits, shares),
 	  .fallback = "0",
 	  .help = "Number of network shares with a value of their own in the label volume, \\\\server\\share; further ones read network. 0: files on the network are under their device, Mup." },
+	{ "process_names", YAML_NUMBER(0, GIVEN_NAMES_MOST),
+	  YAML_TO(struct config_limits, process_names), .fallback = "500",
+	  .help = "Maximum number of names that process_names gives; further processes keep the name of their program." },
 	{ "strings", YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST),
 	  YAML_TO(struct config_limits, strings_bytes), .fallback = "64MiB",
 	  .help = "Memory for the text of labels, from 64KiB to 64GiB." },
@@ -287,6 +384,17 @@ static const struct yaml_gone gone_limits[] = {
 	  "limit the label sets of all families with 'series', and let 'idle' evict those that do not change" },
 	{ NULL, NULL },
 };
+
+static const char *const added_labels[] = { [CONFIG_LABEL_OWNER] = "owner",
+					    [CONFIG_LABEL_TERMINAL_SESSION] = "terminal_session",
+					    NULL };
+
+static bool same_label(const void *a, const void *b)
+{
+	const enum config_label *x = a, *y = b;
+
+	return *x == *y;
+}
 
 static const char *const process_cases[] = { "keep", "lower", NULL };
 static const char *const log_levels[] = { "debug", "info", "warn", "warning", "error", NULL };
@@ -573,6 +681,16 @@ static const struct yaml_row config_rows[] = {
 		     .twice = "two groups have this name"),
 	  YAML_TO_LIST(struct config, path_groups, path_group_count),
 	  .help = "Groups of files by path, for the field PathGroup. A file belongs to the first group that matches. At most 64 groups with 256 patterns in all." },
+	{ "labels",
+	  YAML_SHAPE(.type = SHAPE_LIST, .item = YAML_WORDS(added_labels), .same = same_label,
+		     .twice = "this label is listed twice"),
+	  YAML_TO_LIST(struct config, labels, label_count),
+	  .help = "Labels that the collectors cpu, disk, file and network have in addition, where they have the label process: owner, the account that the process runs as; terminal_session, the number of its terminal session." },
+	{ "process_names",
+	  YAML_SHAPE(.type = SHAPE_LIST, .most = PROCESS_NAMES_MAX, .items = "entries",
+		     .item = &process_name_shape),
+	  YAML_TO_LIST(struct config, process_names, process_name_count),
+	  .help = "Names of processes by their command lines, parents or paths, for everything that shows or compares names of processes. The first entry that matches decides. An entry is a rule or the name of a ready-made list." },
 	{ "limits", YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(limit_rows), .gone = gone_limits),
 	  YAML_TO(struct config, limits),
 	  .help = "Limits on memory. Beyond them, labels read _other and tables drop their oldest entries; both are counted." },

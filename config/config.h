@@ -35,6 +35,21 @@ struct config_pattern {
 	unsigned line, column;
 };
 
+/* The most entries of process_names, and the most bytes of a pattern of one. */
+enum { PROCESS_NAMES_MAX = 64, PROCESS_NAME_GLOB_MAX = 255 };
+
+/* How processes get other names than those of their images: a ready-made list, or one rule. The
+ * first rule that matches decides (exporter/track/process_names.h). */
+struct config_process_name {
+	const char *list; /* name of a ready-made list; NULL: the members below are a rule */
+	const char *image, *parent; /* patterns of names (base/glob.h), without ".exe"; NULL: any */
+	const char *path;           /* a pattern of paths (base/glob.h); NULL: any */
+	const char *command_line;   /* a PCRE2 expression; it may match anywhere, and ignores case;
+				       NULL: any */
+	const char *name;           /* may refer to groups of the expression: "w3wp/$1" */
+	unsigned line, column;
+};
+
 /* Limits of all groups together, because each path is compared with all of them once. */
 enum { PATH_GROUPS_MAX = 64, PATH_GROUP_GLOBS_MAX = 256, PATH_GROUP_NAME_MAX = 64 };
 
@@ -47,6 +62,9 @@ struct config_path_group {
 	unsigned line, column;
 };
 
+/* A label that collectors get in addition to their own. */
+enum config_label { CONFIG_LABEL_OWNER, CONFIG_LABEL_TERMINAL_SESSION };
+
 struct config_limits {
 	uint32_t series_per_family;
 	uint32_t series;
@@ -55,6 +73,7 @@ struct config_limits {
 	uint32_t files;
 	uint32_t top_paths; /* length of the list etw_file_top_written_bytes */
 	uint32_t shares;    /* the most network shares that have a label of their own; 0: none */
+	uint32_t process_names; /* the most names that rules of process_names make */
 	uint64_t strings_bytes;
 	uint64_t idle_ms; /* label sets that do not change for this time are evicted; 0: never */
 };
@@ -102,6 +121,10 @@ struct config {
 	size_t dropped_event_count;
 	struct config_path_group *path_groups;
 	size_t path_group_count;
+	struct config_process_name *process_names;
+	size_t process_name_count;
+	enum config_label *labels;
+	size_t label_count;
 	struct config_limits limits;
 	bool native_histograms;
 	bool lower_case_processes;

@@ -59,6 +59,8 @@ static const struct command_option shared_options[] = {
 	  .words = formats },
 	{ "--collector.", "NAME", "switch a collector on or off; overrides the configuration",
 	  OPTION_SWITCH, AT(switches), .read = collector_switches_read },
+	{ "--config.file", "FILE", "configuration whose process_names give processes their names",
+	  OPTION_TEXT, AT(names_config) },
 	{ "--help", NULL, "print this help", OPTION_HELP, AT(help) },
 	{ "--threads", .gone = "one thread reads a recording, so leave the flag out" },
 };

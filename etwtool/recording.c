@@ -170,6 +170,22 @@ static void on_buffer(void *context)
 	}
 }
 
+/* Returns the configuration of the collectors, or one that only gives processes their names. */
+static struct config *read_config(const struct recording *recording, struct etw_error *err)
+{
+	const struct recording_options *given = &recording->options;
+	struct config *config;
+
+	if (given->config_path || !recording->arguments->names_config) {
+		return setup_config(given->config_path, given->problems, err);
+	}
+	config = setup_config(recording->arguments->names_config, NULL, err);
+	if (config) {
+		config->switch_count = 0;
+	}
+	return config;
+}
+
 /* Sets up the collectors of the configuration, or none. */
 static bool set_up(struct recording *recording, struct etw_configured_manifests *manifests,
 		   struct etw_error *err)
@@ -186,8 +202,7 @@ static bool set_up(struct recording *recording, struct etw_configured_manifests 
 		.switch_count = given->switches ? given->switches->count : 0,
 	};
 
-	if (!setup_open(&recording->setup, setup_config(given->config_path, given->problems, err),
-			&options, err)) {
+	if (!setup_open(&recording->setup, read_config(recording, err), &options, err)) {
 		return false;
 	}
 	if (collectors) {
@@ -345,6 +360,31 @@ static const char *label_text(struct registry *registry, uint32_t id)
 	const struct intern *strings = registry_strings(registry);
 
 	return id == INTERN_FULL ? "_other" : intern_text(strings, id, NULL);
+}
+
+struct each_process {
+	const struct recording *recording;
+	void (*visit)(void *context, uint32_t process_id, const char *name, const char *image);
+	void *context;
+};
+
+static void visit_process(void *context, uint32_t process_id, uint32_t name, uint32_t image)
+{
+	const struct each_process *each = context;
+	struct registry *registry = each->recording->setup.registry;
+
+	each->visit(each->context, process_id, label_text(registry, name),
+		    label_text(registry, image));
+}
+
+void recording_each_process(const struct recording *recording,
+			    void (*visit)(void *context, uint32_t process_id, const char *name,
+					  const char *image),
+			    void *context)
+{
+	struct each_process each = { recording, visit, context };
+
+	pipeline_each_process(recording->pipeline, visit_process, &each);
 }
 
 /* Reads the payload field from which a derived field is computed. */

@@ -137,6 +137,12 @@ bool recording_derived(const struct recording *recording, const struct derived_f
 		       const struct etw_record *record, const struct etw_event_class *class,
 		       struct etw_text *out);
 
+/* After a run: as tracker_each_process(), with texts. */
+void recording_each_process(const struct recording *recording,
+			    void (*visit)(void *context, uint32_t process_id, const char *name,
+					  const char *image),
+			    void *context);
+
 /* The rules' dry run in the last recording_run(); NULL if there was none. */
 struct dry_run *recording_dry_run(const struct recording *recording);
 struct registry *recording_registry(const struct recording *recording);

@@ -48,8 +48,9 @@ enum tool_shared {
 	TOOL_BUILTIN = 4 | 8,   /* --builtin, --no-builtin */
 	TOOL_TEXT_OR_JSON = 16, /* --format */
 	TOOL_COLLECTORS = 32,   /* --[no-]collector.NAME */
+	TOOL_NAMES = 64,        /* --config.file, only for the names of processes */
 	/* not an option: the first word is required and names a recording */
-	TOOL_FILE = 64,
+	TOOL_FILE = 128,
 };
 
 enum { TOOL_WORDS_MOST = 64 };
@@ -64,6 +65,7 @@ struct tool_arguments {
 	bool builtin;         /* --builtin */
 	bool no_builtin;      /* --no-builtin, which overrides --builtin */
 	bool help;
+	const char *names_config; /* configuration that names processes; NULL: the default one */
 	struct collector_switches switches;        /* owned */
 	struct etw_configured_manifests manifests; /* owned */
 };

@@ -27,6 +27,7 @@
 #include "config/yaml.h"
 #include "etwtool/budget.h"
 #include "etwtool/class_rows.h"
+#include "etwtool/process_rows.h"
 #include "etwtool/recording.h"
 #include "etwtool/tool.h"
 #include "exporter/recorder_rules.h"
@@ -274,6 +275,7 @@ static void add_report(const struct request *request, const char *path,
 		for (size_t i = 0; (result = dry_run_at(dry_run, i)) != NULL; i++) {
 			add_rule_text(out, request, result);
 		}
+		process_rows_text(out, recording);
 		text_add_string(out, "exposition:\n");
 		add_exposition_shown(out, &page);
 		goto done;
@@ -287,6 +289,7 @@ static void add_report(const struct request *request, const char *path,
 		add_rule_json(&json, request, result);
 	}
 	json_array_end(&json);
+	process_rows_json(&json, recording);
 	json_key(&json, "exposition");
 	json_text(&json, page.data ? page.data : "", page.size);
 	json_object_end(&json);

@@ -31,6 +31,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "base/os.h"
 
 enum {
 	LOST_TYPES = 3,
@@ -886,6 +887,14 @@ void pipeline_reset(struct pipeline *pipeline)
 	leave(pipeline);
 }
 
+void pipeline_each_process(const struct pipeline *pipeline,
+			   void (*visit)(void *context, uint32_t process_id, uint32_t name,
+					 uint32_t image),
+			   void *context)
+{
+	tracker_each_process(pipeline->tracker, visit, context);
+}
+
 /* ---- making and ending ---- */
 
 static void on_schema_mismatch(void *context, const char *sentence)
@@ -904,6 +913,7 @@ static bool make_tracker(struct pipeline *pipeline, struct etw_error *err)
 		.names = options->names,
 		.live = options->live,
 		.late_ms = options->late_ms,
+		.find_account = options->live ? os_account_name : NULL,
 	};
 
 	add_configured(pipeline, &tracker);

@@ -128,6 +128,12 @@ bool pipeline_run(struct pipeline *pipeline, struct etw_error *err);
 /* Forgets what the trackers know and sets state gauges to 0; counters go on. */
 void pipeline_reset(struct pipeline *pipeline);
 
+/* As tracker_each_process(), between two passes. */
+void pipeline_each_process(const struct pipeline *pipeline,
+			   void (*visit)(void *context, uint32_t process_id, uint32_t name,
+					 uint32_t image),
+			   void *context);
+
 /* All members are uint64_t. Any thread may read them with pipeline_statistics(). */
 struct pipeline_statistics {
 	struct etw_event_table_statistics event_table;

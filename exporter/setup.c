@@ -120,6 +120,15 @@ static bool load_rules(struct setup *setup, const struct setup_options *options,
 	return setup->rules != NULL;
 }
 
+static bool load_process_names(struct setup *setup, struct etw_error *err)
+{
+	if (setup->config->process_name_count == 0) {
+		return true;
+	}
+	setup->process_names = process_names_new(setup->config, err);
+	return setup->process_names != NULL;
+}
+
 static void warn_of_idle_collectors(const struct setup *setup)
 {
 	const struct yaml_tree *tree = setup->config->tree;
@@ -154,7 +163,8 @@ static bool open_rest(struct setup *setup, const struct setup_options *options,
 		*setup = (struct setup){ .config = NULL };
 		return false;
 	}
-	good = load_manifests(setup, options, &why) && load_rules(setup, options, &why);
+	good = load_manifests(setup, options, &why) && load_rules(setup, options, &why) &&
+	       load_process_names(setup, &why);
 	if (good && !config->broken) {
 		if (options->live && !config->kernel_events) {
 			warn_of_idle_collectors(setup);
@@ -210,6 +220,8 @@ void setup_tracker_options(const struct setup *setup, struct tracker_options *op
 	options->files = config->limits.files;
 	options->shares = config->limits.shares;
 	options->strings_bytes = config->limits.strings_bytes;
+	options->process_names = setup->process_names;
+	options->process_names_most = config->limits.process_names;
 	options->path_groups = config->path_groups;
 	options->path_group_count = config->path_group_count;
 	options->lower_case = config->lower_case_processes;
@@ -293,6 +305,7 @@ bool setup_exchange(struct setup *former, struct setup *next, struct etw_error *
 void setup_close(struct setup *setup)
 {
 	rule_set_free(setup->rules);
+	process_names_free(setup->process_names);
 	if (!setup->registry_borrowed) {
 		registry_free(setup->registry);
 	}

@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "config/problems.h"
 #include "exporter/rules/rules.h"
+#include "exporter/track/process_names.h"
 #include "exporter/track/tracker.h"
 #include "metrics/registry.h"
 
@@ -49,6 +50,7 @@ struct setup {
 	struct registry *registry;
 	bool registry_borrowed; /* another set-up owns it */
 	struct rule_set *rules;
+	struct process_names *process_names; /* owned; NULL: none */
 };
 
 /*

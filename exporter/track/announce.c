@@ -17,12 +17,14 @@
  */
 #include "exporter/track/tracker_internal.h"
 
-/* Reads a text of the current record as UTF-8, PAYLOAD_SECOND_NAME into tracker->second_scratch
- * and others into tracker->scratch. The text is empty if the payload does not contain it. */
+/* Reads a text of the current record as UTF-8, each of the three into its own scratch. The text is
+ * empty if the payload does not contain it. */
 static const struct etw_text *read_text(struct tracker *tracker, enum payload_field field)
 {
 	const struct attribution *attribution = tracker->now.attribution;
-	struct etw_text *out = field == PAYLOAD_NAME ? &tracker->scratch : &tracker->second_scratch;
+	struct etw_text *out = field == PAYLOAD_NAME        ? &tracker->scratch :
+			       field == PAYLOAD_SECOND_NAME ? &tracker->second_scratch :
+							      &tracker->third_scratch;
 	int index = attribution->texts[field - PAYLOAD_NAME];
 	struct etw_field_slice slice = { 0 };
 
@@ -56,10 +58,22 @@ static void announce_process(struct tracker *tracker)
 		return;
 	}
 	if (!tracker->processes.timeline.complete) {
-		const struct etw_text *name = read_text(tracker, PAYLOAD_NAME);
+		const struct etw_text *image = read_text(tracker, PAYLOAD_NAME);
+		const struct etw_text *command_line = read_text(tracker, PAYLOAD_SECOND_NAME);
+		const struct etw_text *sid = read_text(tracker, PAYLOAD_ACCOUNT);
+		struct process_announced announced = { .image = image->data,
+						       .image_size = image->size,
+						       .command_line = command_line->data,
+						       .command_line_size = command_line->size,
+						       .sid = sid->data,
+						       .sid_size = sid->size,
+						       .parent_id = ETW_RECORD_NO_ID,
+						       .terminal_session = NO_TERMINAL_SESSION };
 
+		payload_u32(tracker, PAYLOAD_PARENT, &announced.parent_id);
+		payload_u32(tracker, PAYLOAD_TERMINAL_SESSION, &announced.terminal_session);
 		processes_announce(&tracker->processes, change, process_id,
-				   tracker->now.record->raw_time, name->data, name->size);
+				   tracker->now.record->raw_time, &announced);
 		if (!tracker->in_first_pass) {
 			tracker_process_changed(tracker, process_id);
 		}
@@ -82,15 +96,19 @@ static void announce_process(struct tracker *tracker)
 static void announce_process_image(struct tracker *tracker)
 {
 	const struct etw_text *path;
-	uint32_t process_id;
+	uint32_t process_id, parent_id = ETW_RECORD_NO_ID;
+	uint32_t terminal_session = NO_TERMINAL_SESSION;
 
 	if (tracker->processes.images.complete ||
 	    !payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == ETW_RECORD_NO_ID) {
 		return;
 	}
 	path = read_text(tracker, PAYLOAD_NAME);
+	payload_u32(tracker, PAYLOAD_PARENT, &parent_id);
+	payload_u32(tracker, PAYLOAD_TERMINAL_SESSION, &terminal_session);
 	processes_announce_image(&tracker->processes, tracker->now.attribution->change, process_id,
-				 tracker->now.record->raw_time, path->data, path->size);
+				 tracker->now.record->raw_time, path->data, path->size, parent_id,
+				 terminal_session);
 }
 
 static void announce_thread(struct tracker *tracker)
@@ -220,8 +238,11 @@ static void announce_image(struct tracker *tracker)
 		path = read_text(tracker, PAYLOAD_NAME);
 		volumes_dos_path(&tracker->files.volumes, path->data, path->size, &dos_path);
 		image_info_announce(&tracker->image_info, process_id,
-				    tracker_label(tracker, process_id), dos_path.data,
-				    dos_path.size, checksum, tracker->now.record->raw_time);
+				    tracker_label(tracker, process_id),
+				    processes_image(&tracker->processes, process_id,
+						    tracker->now.record->raw_time),
+				    dos_path.data, dos_path.size, checksum,
+				    tracker->now.record->raw_time);
 		text_free(&dos_path);
 	}
 }

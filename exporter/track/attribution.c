@@ -46,7 +46,10 @@ static const struct attribution_row rows[] = {
 	{ ETW_KERNEL_PROCESS, EVERY, .owner = OWNER_PROCESS_ID,
 	  .fields = { [PAYLOAD_OWNER] = "ProcessId", [PAYLOAD_ABOUT] = "ProcessId" } },
 	{ ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP,
-	  .announces = ANNOUNCES_PROCESS, .fields = { [PAYLOAD_NAME] = "ImageFileName" } },
+	  .announces = ANNOUNCES_PROCESS,
+	  .fields = { [PAYLOAD_NAME] = "ImageFileName", [PAYLOAD_SECOND_NAME] = "CommandLine",
+		      [PAYLOAD_ACCOUNT] = "UserSID", [PAYLOAD_PARENT] = "ParentId",
+		      [PAYLOAD_TERMINAL_SESSION] = "SessionId" } },
 	{ ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_STOP,
 	  .announces = ANNOUNCES_ID_CHANGE },
 	{ ETW_KERNEL_PROCESS, ONLY(ETW_KERNEL_OPCODE_STOP), .change = LIFETIME_STOP },
@@ -277,7 +280,7 @@ static const struct second_source_row {
 
 enum { NAMES_OF_FILES = ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT };
 
-const struct attribution no_attribution = { .texts = { -1, -1 } };
+const struct attribution no_attribution = { .texts = { -1, -1, -1 } };
 
 enum {
 	ROWS = sizeof rows / sizeof rows[0],
@@ -452,6 +455,8 @@ static void attribute_manifest_class(struct attribution *attribution,
 			return;
 		}
 		find_field(attribution, class, PAYLOAD_NAME, "ImageName");
+		find_field(attribution, class, PAYLOAD_PARENT, "ParentProcessID");
+		find_field(attribution, class, PAYLOAD_TERMINAL_SESSION, "SessionID");
 		attribution->change = class->id == ETW_PROCESS_EVENT_START ? LIFETIME_START :
 				      class->id == ETW_PROCESS_EVENT_STOP  ? LIFETIME_STOP :
 									     LIFETIME_EXISTS;

@@ -223,6 +223,39 @@ static bool change_path_groups(struct tracker *tracker, const struct tracker_opt
 	       good;
 }
 
+/* ---- names ---- */
+
+/* Returns the label id of a process now; INTERN_NONE if the tables have dropped it. */
+static uint32_t label_now(void *context, uint32_t process_id)
+{
+	struct tracker *tracker = context;
+
+	return processes_label(&tracker->processes, process_id, tracker->now.record->raw_time,
+			       NULL);
+}
+
+/* Names all processes anew. Counters keep what they counted for the former names; gauges move. */
+static bool change_names(struct tracker *tracker, struct etw_error *err)
+{
+	const struct tracker_options *options = &tracker->options;
+	struct etw_record now = *tracker->now.record;
+
+	if (!processes_set_rules(&tracker->processes, options->process_names,
+				 options->process_names_most,
+				 (options->features & TRACK_OWNERS) != 0, err)) {
+		return false;
+	}
+	memset(tracker->recent_owners, 0, sizeof tracker->recent_owners);
+	if (!tracker->in_first_pass && tracker->observed_time != ETW_RECORD_NO_TIME) {
+		now.raw_time = tracker->observed_time;
+		tracker->now.record = &now;
+		process_gauges_rename(&tracker->gauges, label_now, tracker);
+		image_info_rename(&tracker->image_info, label_now, tracker);
+		tracker_forget_record(tracker);
+	}
+	return true;
+}
+
 /* ---- tables ---- */
 
 static void set_limits(struct tracker *tracker)
@@ -268,6 +301,8 @@ static void take_options(struct tracker_options *options, const struct tracker_o
 	options->processes = taken.processes;
 	options->threads = taken.threads;
 	options->files = taken.files;
+	options->process_names = taken.process_names;
+	options->process_names_most = taken.process_names_most;
 	options->path_groups = NULL; /* files_set_groups() has copied them, as at the start */
 	options->path_group_count = 0;
 	options->process_gauges = taken.process_gauges;
@@ -299,7 +334,8 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 		empty_tables(tracker, enabled & ~tracker->enabled);
 	}
 	set_limits(tracker);
-	good = change_process_gauges(tracker, before.process_gauges, err);
+	good = change_names(tracker, err);
+	good = change_process_gauges(tracker, before.process_gauges, err) && good;
 	good = change_process_memory(tracker, before.process_memory, err) && good;
 	good = change_image_info(tracker, before.image_info, err) && good;
 	good = change_disk_info(tracker, before.disk_info, err) && good;

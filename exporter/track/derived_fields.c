@@ -78,6 +78,53 @@ static enum derived_result read_old_process(struct derived_read *read)
 	return found(read, label_of(read->tracker, id));
 }
 
+/* Returns what is known about the event's process; NULL if it is of none, or of an unknown one. */
+static const struct identity *identity_of(struct derived_read *read, uint32_t *process_id)
+{
+	tracker_process(read->tracker, process_id);
+	return *process_id == ETW_RECORD_NO_ID ?
+		       NULL :
+		       processes_identity(&read->tracker->processes, *process_id,
+					  read->record->raw_time);
+}
+
+/* Reads the account or the SID of the event's process; `_none` if the event is of no process. */
+static enum derived_result found_owner(struct derived_read *read, bool sid)
+{
+	const struct registry *registry = read->tracker->options.registry;
+	uint32_t process_id, label;
+	const struct identity *identity = identity_of(read, &process_id);
+
+	if (!identity) {
+		return found(read, process_id == ETW_RECORD_NO_ID ? registry_none(registry) :
+								    registry_unknown(registry));
+	}
+	label = sid ? identity->owner_sid : identity->owner;
+	return found(read, label == INTERN_FULL ? registry_other(registry) :
+			   label == INTERN_NONE ? registry_unknown(registry) :
+						  label);
+}
+
+static enum derived_result read_owner(struct derived_read *read)
+{
+	return found_owner(read, false);
+}
+
+static enum derived_result read_owner_sid(struct derived_read *read)
+{
+	return found_owner(read, true);
+}
+
+static enum derived_result read_terminal_session(struct derived_read *read)
+{
+	uint32_t process_id;
+	const struct identity *identity = identity_of(read, &process_id);
+
+	return identity && identity->terminal_session != NO_TERMINAL_SESSION ?
+		       found(read, identity->terminal_session) :
+		       DERIVED_UNKNOWN;
+}
+
 /* ---- services ---- */
 
 /* Returns the thread that leads to the event's process. The thread of the header is used only if
@@ -105,9 +152,12 @@ static enum derived_result read_service(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;
 	uint32_t process_id, thread;
-	uint32_t process = tracker_process(tracker, &process_id);
 
-	if (!services_is_host(&tracker->services, process)) {
+	tracker_process(tracker, &process_id);
+	if (process_id == ETW_RECORD_NO_ID ||
+	    !services_is_host(&tracker->services,
+			      processes_image(&tracker->processes, process_id,
+					      read->record->raw_time))) {
 		return found(read, registry_none(tracker->options.registry));
 	}
 	thread = event_thread(tracker, process_id);
@@ -459,6 +509,12 @@ static const struct derived_field fields[] = {
 	  .before_layout = true, .read = read_process },
 	{ "ProcessId", TYPE_INTEGER, FORM_NUMBER, .of_record = true, .none_if_unknown = true,
 	  .read = read_process_id },
+	{ "Owner", TYPE_TEXT, FORM_ID, .of_record = true, .features = TRACK_OWNERS,
+	  .read = read_owner },
+	{ "OwnerSid", TYPE_TEXT, FORM_ID, .of_record = true, .features = TRACK_OWNERS,
+	  .read = read_owner_sid },
+	{ "TerminalSession", TYPE_INTEGER, FORM_NUMBER, .of_record = true, .none_if_unknown = true,
+	  .read = read_terminal_session },
 	{ "OfProcess", TYPE_TEXT, FORM_ID, .before_layout = true, .events = about_process,
 	  .read = read_of_process },
 	{ "OldProcess", TYPE_TEXT, FORM_ID, .before_layout = true, .features = TRACK_SCHEDULER,

@@ -177,6 +177,22 @@ void process_gauges_process(struct process_gauges *gauges, enum lifetime_change 
 	set_alive(gauges, process, true);
 }
 
+void process_gauges_rename(struct process_gauges *gauges,
+			   uint32_t (*label_of)(void *context, uint32_t process_id), void *context)
+{
+	const struct map_slot *entry;
+	size_t at = 0;
+
+	while ((entry = map_next(&gauges->by_id, &at))) {
+		uint32_t label = label_of(context, (uint32_t)entry->key);
+
+		if (label != INTERN_NONE) {
+			rename_process(gauges, (struct gauge_process *)(uintptr_t)entry->value,
+				       label);
+		}
+	}
+}
+
 static void remove_thread(struct process_gauges *gauges, uint32_t thread_id)
 {
 	const uint64_t *owner = map_find(&gauges->owners, thread_id);
@@ -307,11 +323,21 @@ static uint64_t image_hash(const uint32_t *ids)
 	return hash_u64(hash_u64((uint64_t)ids[0] << 32 | ids[2]) + ids[3]);
 }
 
+/* One process fewer uses a program file; the last one takes the sample with it. */
+static void remove_user(struct image_info *info, const uint32_t *ids)
+{
+	uint64_t *users = map_find(&info->users, image_hash(ids));
+
+	if (users && --*users == 0) {
+		map_remove(&info->users, image_hash(ids));
+		family_hide(info->family, info->shard, ids);
+	}
+}
+
 void image_info_forget(struct image_info *info, uint32_t process_id, int64_t time)
 {
 	const uint64_t *place = info->family ? map_find(&info->by_process, process_id) : NULL;
 	struct shown_image *shown;
-	uint64_t *users;
 
 	if (!place) {
 		return;
@@ -321,12 +347,31 @@ void image_info_forget(struct image_info *info, uint32_t process_id, int64_t tim
 		return;
 	}
 	map_remove(&info->by_process, process_id);
-	users = map_find(&info->users, image_hash(shown->ids));
-	if (users && --*users == 0) {
-		map_remove(&info->users, image_hash(shown->ids));
-		family_hide(info->family, info->shard, shown->ids);
-	}
+	remove_user(info, shown->ids);
 	free(shown);
+}
+
+void image_info_rename(struct image_info *info,
+		       uint32_t (*label_of)(void *context, uint32_t process_id), void *context)
+{
+	const struct map_slot *entry;
+	size_t at = 0;
+
+	while ((entry = map_next(&info->by_process, &at))) {
+		struct shown_image *shown = (struct shown_image *)(uintptr_t)entry->value;
+		uint32_t label = label_of(context, (uint32_t)entry->key);
+		uint64_t *users;
+
+		if (label == INTERN_NONE || shown->ids[0] == label) {
+			continue;
+		}
+		remove_user(info, shown->ids);
+		shown->ids[0] = label;
+		users = map_put(&info->users, image_hash(shown->ids), NULL);
+		if (users && (*users)++ == 0) {
+			family_set(info->family, info->shard, shown->ids, 1);
+		}
+	}
 }
 
 void image_info_clear(struct image_info *info)
@@ -342,13 +387,13 @@ void image_info_clear(struct image_info *info)
 	image_info_done(info);
 }
 
-/* Whether the process with this label has the name of the image: the names are equal, or the
- * label is a name that an older system cut. */
-static bool names_process(const struct image_info *info, uint32_t label, const char *name,
-			  size_t size)
+/* Whether a program with this label has the name of the image: the names are equal, or the label is
+ * a name that an older system cut. */
+static bool is_program(const struct image_info *info, uint32_t program, const char *name,
+		       size_t size)
 {
 	size_t label_size;
-	const char *text = intern_text(registry_strings(info->registry), label, &label_size);
+	const char *text = intern_text(registry_strings(info->registry), program, &label_size);
 	size_t stem = text_ends_nocase(name, size, ".exe", 4) ? size - 4 : size;
 
 	return text_equal_nocase(name, stem, text, label_size) ||
@@ -383,7 +428,8 @@ static void show_image(struct image_info *info, uint32_t process_id,
 }
 
 void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
-			 const char *path, size_t size, uint32_t checksum, int64_t time)
+			 uint32_t program, const char *path, size_t size, uint32_t checksum,
+			 int64_t time)
 {
 	struct intern *strings = registry_strings(info->registry);
 	struct shown_image image = { .ids = { label, info->provider, 0, 0 }, .time = time };
@@ -394,8 +440,8 @@ void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t 
 	while (name > 0 && path[name - 1] != '\\') {
 		name--;
 	}
-	if (size == 0 || map_find(&info->by_process, process_id) ||
-	    !names_process(info, label, path + name, size - name)) {
+	if (size == 0 || map_find(&info->by_process, process_id) || program == INTERN_NONE ||
+	    program == INTERN_FULL || !is_program(info, program, path + name, size - name)) {
 		return;
 	}
 	length = snprintf(text, sizeof text, "0x%08x", (unsigned)checksum);

@@ -55,6 +55,11 @@ void process_gauges_clear(struct process_gauges *gauges);
 void process_gauges_process(struct process_gauges *gauges, enum lifetime_change change,
 			    uint32_t process_id, uint32_t label);
 
+/* Moves all processes to the labels that they have now, which label_of() returns; INTERN_NONE: the
+ * label stays. */
+void process_gauges_rename(struct process_gauges *gauges,
+			   uint32_t (*label_of)(void *context, uint32_t process_id), void *context);
+
 /* A thread starts, is found running or stops. process_id: its owner, from the record. label:
  * label id of the owner's present name. */
 void process_gauges_thread(struct process_gauges *gauges, enum lifetime_change change,
@@ -86,10 +91,14 @@ void image_info_done(struct image_info *info);
 void image_info_clear(struct image_info *info);
 
 /* The process has loaded an image at a raw time. label: label id of the process's present name.
- * path: UTF-8, as users write it. The image is ignored if it is not the program file, or if the
+ * program: label id of the name of its program. path: UTF-8, as users write it. The image is ignored if it is not the program file, or if the
  * process has one already. */
 void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
-			 const char *path, size_t size, uint32_t checksum, int64_t time);
+			 uint32_t program, const char *path, size_t size, uint32_t checksum, int64_t time);
+
+/* As process_gauges_rename(). */
+void image_info_rename(struct image_info *info,
+		       uint32_t (*label_of)(void *context, uint32_t process_id), void *context);
 
 /* The process has ended, or another process starts with its id, so it no longer uses its program
  * file. An image that was loaded at `time` or later stays. */

@@ -2,27 +2,20 @@
 /*
  * Processes and threads.
  *
- * A process id identifies a process only together with a time, so the names are in a timeline. The
- * label of a process is its image name in one spelling. Events write the same name in different
- * cases, and a series keeps its labels, so the first spelling is used; struct names is a hash table
- * of these spellings, in which a name that collides takes one of the next hashes. When it is full
- * it is emptied: a name that comes again may then get the spelling of that event. In the first pass
- * of a recording the first spelling is not known at once, because records arrive in file order. The
- * timeline therefore stores the names as recorded, and processes_build() assigns labels after
- * sorting: first to start and rundown records, then to stop records, and last to the names from the
- * other provider.
+ * A process id identifies a process only together with a time, so a timeline leads from the id to
+ * the identity of its instance, and the identity has the label. In the first pass of a recording
+ * records arrive in file order, so neither the first spelling of a name nor the parent of a process
+ * is known at once. processes_build() therefore decides labels after sorting: first the images of
+ * start and rundown records, then of stop records, then the names from the other provider, and last
+ * what the rules of process_names make of them, which may ask for the parent.
  *
  * There are three sources of a name, in order of precedence: the process events of the kernel, the
  * events of Microsoft-Windows-Kernel-Process, and the list of processes that a live session found
  * when it started. Only the first source creates instances. Threads have two sources: the thread
  * events of the kernel, and the list of a live session.
  *
- * The stop events of Microsoft-Windows-Kernel-Process cut names at 14 characters, so the name of a
- * process that no other event names may lack its end. One program must have one series. Therefore
- * struct names also stores how its names begin, and such a name is completed by the only known name
- * that begins so. If several names begin so, the process has no name. If none does, the name is
- * used as it is once all names are known, after the first pass of a recording; a live session may
- * still meet the longer name, and leaves the process without a name.
+ * Each announcement makes an identity, also that of an instance which has one. Those that no
+ * instance refers to are swept from time to time.
  */
 #include "exporter/track/processes.h"
 
@@ -30,244 +23,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-
-/* ---- spellings of names ---- */
-
-enum {
-	PROBES = 32
-}; /* the most names with one hash; hashes that are not chosen by an attacker never collide so often
-    */
-
-enum { CUT_CHARACTERS = 14 }; /* the length of a cut name */
-
-#define SEVERAL_NAMES UINT32_MAX /* no label id has this value */
-
-struct names {
-	struct registry *registry; /* borrowed */
-	/* hash of the name in lower case, or one of the PROBES numbers from it on -> label id */
-	struct map by_hash;
-	/* hash of the first CUT_CHARACTERS in lower case -> label id, or SEVERAL_NAMES */
-	struct map by_start;
-	size_t most;
-	bool lower_case;
-};
-
-struct names *names_new(struct registry *registry, size_t most, bool lower_case,
-			struct etw_error *err)
-{
-	struct names *names = calloc(1, sizeof *names);
-
-	if (!names) {
-		error_no_memory(err, "the names of processes");
-		return NULL;
-	}
-	names->registry = registry;
-	names->most = most;
-	names->lower_case = lower_case;
-	return names;
-}
-
-static void forget_names(struct names *names)
-{
-	map_done(&names->by_hash);
-	map_done(&names->by_start);
-}
-
-void names_free(struct names *names)
-{
-	if (names) {
-		forget_names(names);
-		free(names);
-	}
-}
-
-void names_set_limit(struct names *names, size_t most)
-{
-	names->most = most;
-}
-
-static uint32_t add_label(struct names *names, const char *name, size_t size)
-{
-	struct etw_text spelling = { 0 };
-	uint32_t label;
-
-	for (size_t i = 0; i < size; i++) {
-		text_add_char(&spelling, names->lower_case ? ascii_lower(name[i]) : name[i]);
-	}
-	label = spelling.failed ?
-			INTERN_FULL :
-			intern_add(registry_strings(names->registry), spelling.data, spelling.size);
-	text_free(&spelling);
-	return label;
-}
-
-/* Returns the label id of a name without ".exe"; INTERN_NONE if it is not known. Sets *hash to
- * the key under which the name is, or must be added; sets *room to false if too many names have
- * that hash. */
-static uint32_t find_name(const struct names *names, const char *name, size_t size, uint64_t *hash,
-			  bool *room)
-{
-	*hash = text_hash_nocase(name, size, hash_seed());
-	for (unsigned probe = 0; probe < PROBES; probe++, ++*hash) {
-		const uint64_t *slot = map_find(&names->by_hash, *hash);
-		size_t known_size;
-		const char *known;
-
-		if (!slot) {
-			*room = true;
-			return INTERN_NONE;
-		}
-		known = intern_text(registry_strings(names->registry), (uint32_t)*slot,
-				    &known_size);
-		if (text_equal_nocase(known, known_size, name, size)) {
-			return (uint32_t)*slot;
-		}
-	}
-	*room = false;
-	return INTERN_NONE;
-}
-
-/* Returns the size in bytes of the first CUT_CHARACTERS of a name (UTF-8); 0 if it has fewer. */
-static size_t start_size(const char *name, size_t size)
-{
-	unsigned characters = 0;
-
-	for (size_t i = 0; i < size; i++) {
-		bool continues = ((unsigned char)name[i] & 0xc0) == 0x80;
-
-		if (!continues && characters++ == CUT_CHARACTERS) {
-			return i;
-		}
-	}
-	return characters == CUT_CHARACTERS ? size : 0;
-}
-
-/* Stores how a name begins, for names that are cut there. */
-static void note_start(struct names *names, const char *name, size_t size, uint32_t label)
-{
-	size_t start = start_size(name, size);
-	uint64_t *slot = NULL;
-	bool added;
-
-	if (start > 0) {
-		slot = map_put(&names->by_start, text_hash_nocase(name, start, hash_seed()),
-			       &added);
-	}
-	if (slot) {
-		*slot = added ? label : SEVERAL_NAMES;
-	}
-}
-
-uint32_t names_label(struct names *names, const char *image, size_t size)
-{
-	uint64_t hash;
-	uint64_t *slot;
-	uint32_t label;
-	bool room;
-
-	if (size == 0) {
-		return INTERN_NONE;
-	}
-	if (text_ends_nocase(image, size, ".exe", 4)) {
-		size -= 4;
-	}
-	if (size == 0) {
-		return registry_unknown(names->registry);
-	}
-	label = find_name(names, image, size, &hash, &room);
-	if (label != INTERN_NONE) {
-		return label;
-	}
-	if (room && names->by_hash.count >= names->most) {
-		forget_names(names);
-	}
-	label = room ? add_label(names, image, size) : INTERN_FULL;
-	slot = label != INTERN_FULL ? map_put(&names->by_hash, hash, NULL) : NULL;
-	if (!slot) {
-		return registry_other(names->registry);
-	}
-	*slot = label;
-	note_start(names, image, size, label);
-	return label;
-}
-
-/* ---- names that are cut ---- */
-
-/* Returns how many bytes at the end of a cut name are the beginning of ".exe". */
-static size_t part_of_exe(const char *image, size_t size)
-{
-	for (size_t part = 3; part > 0; part--) {
-		if (text_ends_nocase(image, size, ".exe", part)) {
-			return part;
-		}
-	}
-	return 0;
-}
-
-/* Whether the image name (UTF-8) in a stop event may lack its end. */
-static bool may_be_cut(const char *image, size_t size)
-{
-	return (size == CUT_CHARACTERS || (size > 0 && start_size(image, size) == size)) &&
-	       !text_ends_nocase(image, size, ".exe", 4);
-}
-
-/* Whether a cut name can be the beginning of a whole image name. Only ASCII is compared, because
- * the cut name is in an unknown code page. */
-static bool begins_so(const char *whole, size_t whole_size, const char *image, size_t size)
-{
-	for (size_t i = 0; i < size; i++) {
-		if ((unsigned char)image[i] >= 0x80 ||
-		    (i < whole_size && (unsigned char)whole[i] >= 0x80)) {
-			return true; /* not ASCII: the two encodings cannot be compared */
-		}
-		if (i >= whole_size || ascii_lower(whole[i]) != ascii_lower(image[i])) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* Returns the only known name that begins so; INTERN_NONE if none does, SEVERAL_NAMES if several
- * do. */
-static uint32_t longer_name(const struct names *names, const char *image, size_t size)
-{
-	const uint64_t *slot =
-		map_find(&names->by_start, text_hash_nocase(image, size, hash_seed()));
-	size_t known_size;
-	const char *known;
-
-	if (!slot) {
-		return INTERN_NONE;
-	}
-	if (*slot == SEVERAL_NAMES) {
-		return SEVERAL_NAMES;
-	}
-	known = intern_text(registry_strings(names->registry), (uint32_t)*slot, &known_size);
-	return text_starts_nocase(known, known_size, image, size) ? (uint32_t)*slot : INTERN_NONE;
-}
-
-uint32_t names_complete(struct names *names, const char *image, size_t size, bool all_known)
-{
-	size_t stem = size - part_of_exe(image, size);
-	uint32_t longer = longer_name(names, image, size);
-	uint32_t whole = INTERN_NONE; /* a known name that lacks only a part of ".exe" */
-	uint64_t hash;
-	bool room;
-
-	if (stem == 0) {
-		return INTERN_NONE;
-	}
-	if (stem < size) {
-		whole = find_name(names, image, stem, &hash, &room);
-	}
-	if (longer == SEVERAL_NAMES || (longer != INTERN_NONE && whole != INTERN_NONE)) {
-		return INTERN_NONE;
-	}
-	if (longer != INTERN_NONE) {
-		return longer;
-	}
-	return stem < size || all_known ? names_label(names, image, stem) : INTERN_NONE;
-}
 
 /* ---- threads ---- */
 
@@ -301,57 +56,144 @@ void processes_init(struct processes *processes, struct registry *registry, stru
 					 .texts_bytes = texts_bytes };
 	timeline_init(&processes->timeline, limit);
 	timeline_init(&processes->images, limit);
+	identities_init(&processes->identities, names, registry_strings(registry), texts_bytes);
 	processes->idle = names_label(names, "Idle", 4);
 	processes->system = names_label(names, "System", 6);
-}
-
-static void free_texts(struct processes *processes)
-{
-	intern_free(processes->texts);
-	processes->texts = NULL;
 }
 
 void processes_clear(struct processes *processes)
 {
 	timeline_clear(&processes->timeline);
 	timeline_clear(&processes->images);
-	free_texts(processes);
+	identities_clear(&processes->identities);
 	map_done(&processes->found);
 	intern_free(processes->found_texts);
 	processes->found_texts = NULL;
 }
 
-bool processes_begin_first_pass(struct processes *processes)
+void processes_done(struct processes *processes)
 {
-	processes->texts = intern_new(processes->texts_bytes, NULL);
-	if (processes->texts) {
-		timeline_begin_first_pass(&processes->timeline);
-		timeline_begin_first_pass(&processes->images);
-	}
-	return processes->texts != NULL;
+	processes_clear(processes);
+	identities_done(&processes->identities);
 }
 
-/* Returns the value to announce: a label id, or in the first pass a text id. */
-static uint32_t value_of(struct processes *processes, const char *name, size_t name_size)
+void processes_begin_first_pass(struct processes *processes)
 {
-	return processes->timeline.in_first_pass ? intern_add(processes->texts, name, name_size) :
-						   names_label(processes->names, name, name_size);
+	timeline_begin_first_pass(&processes->timeline);
+	timeline_begin_first_pass(&processes->images);
+}
+
+/* ---- labels ---- */
+
+/* Returns the label id of the image that an identity of the first pass has stored. */
+static uint32_t image_label(struct processes *processes, const struct identity *identity)
+{
+	if (!identity->texts) {
+		intern_refuse(registry_strings(processes->registry));
+		return registry_other(processes->registry);
+	}
+	return names_label(processes->names, identity->texts, identity->image_size);
+}
+
+/* The process whose parent a rule asks for. */
+struct child {
+	struct processes *processes;
+	const struct identity *identity;
+};
+
+/* Returns the name of the image of a process's parent: of the process that had the parent's id when
+ * the process started or, if its start is not recorded, when it became known. */
+static const char *parent_image(void *context)
+{
+	const struct child *child = context;
+	const struct identity *identity = child->identity;
+	const char *image = NULL;
+
+	if (identity && identity->parent_id != ETW_RECORD_NO_ID) {
+		image = names_text(child->processes->names,
+				   processes_image(child->processes, identity->parent_id,
+						   identity->time));
+	}
+	return image ? image : "";
+}
+
+/* Returns the label id of a process with this image. identity: NULL if only the image is known. */
+static uint32_t decide(struct processes *processes, const struct identity *identity, uint32_t image)
+{
+	struct child child = { processes, identity };
+
+	return identities_decide(&processes->identities, identity, image, parent_image, &child);
+}
+
+/* A recording keeps the texts of all its processes, because the second pass meets them again. */
+static void mark_instance(void *context, uint64_t process_id, const struct lifetime *instance)
+{
+	struct processes *processes = context;
+
+	(void)process_id;
+	identities_mark(&processes->identities, instance->value,
+			!processes->timeline.table.frozen && instance->end != LIFETIME_OPEN);
+}
+
+static void sweep(struct processes *processes)
+{
+	struct identities *identities = &processes->identities;
+
+	if (identities->count > 0) {
+		lifetimes_each(&processes->timeline.table, mark_instance, processes);
+		lifetimes_each(&processes->images.table, mark_instance, processes);
+		identities_sweep(identities);
+	}
+}
+
+/* Adds an identity without labels and returns its number; 0 for one without an image. */
+static uint32_t add_identity(struct processes *processes, const struct process_announced *announced,
+			     int64_t time)
+{
+	struct identities *identities = &processes->identities;
+
+	if (announced->image_size == 0) {
+		return 0;
+	}
+	if (!processes->timeline.in_first_pass && identities_want_sweep(identities)) {
+		sweep(processes);
+	}
+	identities_find_pending_owners(identities);
+	return identities_add(identities, announced, time);
+}
+
+/* Gives an identity its labels, which processes_build() does for those of the first pass. Returns
+ * the number, or 0 if the image is not known. */
+static uint32_t label_identity(struct processes *processes, uint32_t number, uint32_t image)
+{
+	struct identity *identity = &processes->identities.rows[number];
+
+	identity->image = image;
+	identity->label = decide(processes, identity, image);
+	identities_find_owner(&processes->identities, identity);
+	return image != INTERN_NONE ? number : 0;
 }
 
 void processes_announce(struct processes *processes, enum lifetime_change change,
-			uint32_t process_id, int64_t time, const char *name, size_t name_size)
+			uint32_t process_id, int64_t time,
+			const struct process_announced *announced)
 {
-	timeline_announce(&processes->timeline, change, process_id, time,
-			  value_of(processes, name, name_size));
+	uint32_t number = add_identity(processes, announced, time);
+
+	if (number != 0 && !processes->timeline.in_first_pass) {
+		number = label_identity(processes, number,
+					names_label(processes->names, announced->image,
+						    announced->image_size));
+	}
+	timeline_announce(&processes->timeline, change, process_id, time, number);
 }
 
-static uint32_t found_label(struct processes *processes, uint32_t process_id);
-
 /*
- * Returns the label id of a process whose stop has its first name. The name that was found running
- * may be that of an earlier process with this id, so it must begin as the cut name does.
+ * Returns the label id of the image of a process whose stop has its first name. The name that was
+ * found running may be that of an earlier process with this id, so it must begin as the cut name
+ * does.
  */
-static uint32_t label_of_cut(struct processes *processes, uint32_t process_id, const char *name,
+static uint32_t image_of_cut(struct processes *processes, uint32_t process_id, const char *name,
 			     size_t size)
 {
 	const uint64_t *found = map_find(&processes->found, process_id);
@@ -361,8 +203,8 @@ static uint32_t label_of_cut(struct processes *processes, uint32_t process_id, c
 
 	if (found) {
 		whole = intern_text(processes->found_texts, (uint32_t)*found, &whole_size);
-		if (begins_so(whole, whole_size, name, size)) {
-			return found_label(processes, process_id);
+		if (names_begins_so(whole, whole_size, name, size)) {
+			return names_label(processes->names, whole, whole_size);
 		}
 	}
 	label = names_complete(processes->names, name, size, processes->images.table.frozen);
@@ -370,101 +212,121 @@ static uint32_t label_of_cut(struct processes *processes, uint32_t process_id, c
 }
 
 void processes_announce_image(struct processes *processes, enum lifetime_change change,
-			      uint32_t process_id, int64_t time, const char *path, size_t path_size)
+			      uint32_t process_id, int64_t time, const char *path, size_t path_size,
+			      uint32_t parent_id, uint32_t terminal_session)
 {
+	struct process_announced announced = { .image = path,
+					       .image_size = path_size,
+					       .path = path,
+					       .path_size = path_size,
+					       .command_line = "",
+					       .sid = "",
+					       .parent_id = parent_id,
+					       .terminal_session = terminal_session };
 	size_t name = path_size;
-	uint32_t value;
+	uint32_t number;
 
 	while (name > 0 && path[name - 1] != '\\') {
 		name--;
 	}
-	path_size -= name;
+	announced.image_size -= name;
 	if (name > 0) {
-		path += name;
+		announced.image += name;
 	}
-	if (change == LIFETIME_STOP && !processes->images.in_first_pass &&
-	    may_be_cut(path, path_size)) {
-		value = label_of_cut(processes, process_id, path, path_size);
-	} else {
-		value = value_of(processes, path, path_size);
+	number = add_identity(processes, &announced, time);
+	if (number != 0 && !processes->images.in_first_pass) {
+		bool cut = change == LIFETIME_STOP &&
+			   names_may_be_cut(announced.image, announced.image_size);
+
+		number = label_identity(processes, number,
+					cut ? image_of_cut(processes, process_id, announced.image,
+							   announced.image_size) :
+					      names_label(processes->names, announced.image,
+							  announced.image_size));
 	}
-	timeline_announce(&processes->images, change, process_id, time, value);
+	timeline_announce(&processes->images, change, process_id, time, number);
 }
 
-/* Returns the label id of a recorded name, resolved once for each name. labels[] is indexed by
- * text id; INTERN_NONE there means that it is not resolved yet. */
-static uint32_t label_of(struct processes *processes, uint32_t *labels, uint32_t text)
-{
-	const char *name;
-	size_t size;
-
-	if (text == INTERN_FULL) {
-		intern_refuse(registry_strings(processes->registry));
-		return registry_other(processes->registry);
-	}
-	if (labels[text] == INTERN_NONE) {
-		name = intern_text(processes->texts, text, &size);
-		labels[text] = names_label(processes->names, name, size);
-	}
-	return labels[text];
-}
-
-/* As label_of(), for the name in a stop record of images. Call it when all whole names have
- * their labels. */
-static uint32_t label_of_stop(struct processes *processes, uint32_t *labels, uint32_t text)
-{
-	size_t size = 0;
-	const char *name = text != INTERN_FULL ? intern_text(processes->texts, text, &size) : NULL;
-
-	return name && may_be_cut(name, size) ? names_complete(processes->names, name, size, true) :
-						label_of(processes, labels, text);
-}
-
-/* Replaces text ids by label ids. stops: only in stop records; otherwise only in all others. */
-static void label_changes(struct processes *processes, struct timeline *timeline, uint32_t *labels,
-			  bool stops)
+/* Gives identities of the first pass the labels of their images. stops: only those of stop records;
+ * otherwise only those of all others. */
+static void label_changes(struct processes *processes, struct timeline *timeline, bool stops)
 {
 	bool images_stop = stops && timeline == &processes->images;
 
 	for (size_t i = 0; i < timeline->count; i++) {
 		struct timeline_change *change = &timeline->changes[i];
+		struct identity *identity = &processes->identities.rows[change->value];
 
-		if ((timeline_change_of(change) == LIFETIME_STOP) != stops) {
+		if (change->value == 0 || (timeline_change_of(change) == LIFETIME_STOP) != stops) {
 			continue;
 		}
-		if (!labels) {
-			change->value = registry_other(processes->registry);
-		} else if (images_stop) {
-			change->value = label_of_stop(processes, labels, change->value);
+		if (images_stop && identity->texts &&
+		    names_may_be_cut(identity->texts, identity->image_size)) {
+			identity->image = names_complete(processes->names, identity->texts,
+							 identity->image_size, true);
+			change->value = identity->image != INTERN_NONE ? change->value : 0;
 		} else {
-			change->value = label_of(processes, labels, change->value);
+			identity->image = image_label(processes, identity);
+		}
+	}
+}
+
+/* Decides the labels of all identities. */
+static void decide_all(struct processes *processes)
+{
+	struct identities *identities = &processes->identities;
+
+	for (size_t i = 1; i < identities->count; i++) {
+		struct identity *identity = &identities->rows[i];
+
+		if (identity->in_use) {
+			identity->label = decide(processes, identity, identity->image);
+			identities_find_owner(identities, identity);
 		}
 	}
 }
 
 void processes_build(struct processes *processes)
 {
-	uint32_t *labels;
-
 	if (!processes->timeline.in_first_pass) {
 		return;
-	}
-	labels = calloc(intern_count(processes->texts), sizeof *labels);
-	if (!labels) {
-		memory_note_loss();
 	}
 	timeline_sort(&processes->timeline);
 	timeline_sort(&processes->images);
 	/* The first spelling is used: start and rundown records come first, then stop records,
 	 * then images. */
-	label_changes(processes, &processes->timeline, labels, false);
-	label_changes(processes, &processes->timeline, labels, true);
-	label_changes(processes, &processes->images, labels, false);
-	label_changes(processes, &processes->images, labels, true);
-	free(labels);
-	free_texts(processes);
+	label_changes(processes, &processes->timeline, false);
+	label_changes(processes, &processes->timeline, true);
+	label_changes(processes, &processes->images, false);
+	label_changes(processes, &processes->images, true);
 	timeline_build(&processes->timeline);
 	timeline_build(&processes->images);
+	sweep(processes); /* so that only processes take names from the limit of given ones */
+	decide_all(processes);
+}
+
+bool processes_set_rules(struct processes *processes, const struct process_names *rules,
+			 size_t names_most, bool owners, struct etw_error *err)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	if (!identities_set_rules(&processes->identities, rules, names_most, err)) {
+		return false;
+	}
+	processes->identities.owners = owners;
+	if (!processes->timeline.in_first_pass) { /* processes_build() decides otherwise */
+		sweep(processes);
+		decide_all(processes);
+	}
+	while ((slot = map_next(&processes->found, &at)) != NULL) {
+		uint64_t *value = map_find(&processes->found, slot->key);
+
+		if (value) {
+			*value = (uint32_t)*value;
+		}
+	}
+	return true;
 }
 
 void processes_found(struct processes *processes, uint32_t process_id, const char *name,
@@ -499,26 +361,37 @@ size_t processes_unseen(struct processes *processes)
 	return unseen;
 }
 
-/* The label is resolved at the first look-up, so that a spelling of earlier events is used. */
-static uint32_t found_label(struct processes *processes, uint32_t process_id)
+static uint32_t found_image(struct processes *processes, uint32_t process_id)
 {
-	uint64_t *value = map_find(&processes->found, process_id);
+	const uint64_t *value = map_find(&processes->found, process_id);
 	const char *name;
 	size_t size;
 
 	if (!value) {
 		return INTERN_NONE;
 	}
+	name = intern_text(processes->found_texts, (uint32_t)*value, &size);
+	return names_label(processes->names, name, size);
+}
+
+/* The label is resolved at the first look-up, so that a spelling of earlier events is used. */
+static uint32_t found_label(struct processes *processes, uint32_t process_id)
+{
+	uint64_t *value = map_find(&processes->found, process_id);
+
+	if (!value) {
+		return INTERN_NONE;
+	}
 	if (*value >> 32 == INTERN_NONE) {
-		name = intern_text(processes->found_texts, (uint32_t)*value, &size);
-		*value |= (uint64_t)names_label(processes->names, name, size) << 32;
+		*value |= (uint64_t)decide(processes, NULL, found_image(processes, process_id))
+			  << 32;
 	}
 	return (uint32_t)(*value >> 32);
 }
 
 /* The arguments of processes_report_alive(). */
 struct alive_report {
-	struct registry *registry;
+	const struct processes *processes;
 	const struct etw_source_clock *clock;
 	int64_t raw_now, now;
 };
@@ -528,10 +401,11 @@ static void report_instance(void *context, uint64_t process_id, const struct lif
 	const struct alive_report *report = context;
 
 	(void)process_id;
-	if (instance->value == INTERN_NONE || instance->start > report->raw_now) {
+	if (instance->value == 0 || instance->start > report->raw_now) {
 		return;
 	}
-	registry_alive(report->registry, instance->value,
+	registry_alive(report->processes->registry,
+		       report->processes->identities.rows[instance->value].label,
 		       instance->end > report->raw_now ?
 			       report->now :
 			       etw_clock_time(report->clock, instance->end));
@@ -540,7 +414,7 @@ static void report_instance(void *context, uint64_t process_id, const struct lif
 void processes_report_alive(struct processes *processes, const struct etw_source_clock *clock,
 			    int64_t raw_now, int64_t now)
 {
-	struct alive_report report = { processes->registry, clock, raw_now, now };
+	struct alive_report report = { processes, clock, raw_now, now };
 	const struct map_slot *slot;
 	size_t at = 0;
 
@@ -560,8 +434,8 @@ uint32_t processes_label_otherwise(struct processes *processes, uint32_t process
 {
 	const struct lifetime *image = lifetimes_at(&processes->images.table, process_id, time);
 
-	if (image && image->value != INTERN_NONE) {
-		return image->value;
+	if (image && image->value != 0) {
+		return processes->identities.rows[image->value].label;
 	}
 	if (process_id == PROCESS_IDLE) {
 		return processes->idle;
@@ -570,4 +444,59 @@ uint32_t processes_label_otherwise(struct processes *processes, uint32_t process
 		return processes->system;
 	}
 	return processes->found.count > 0 ? found_label(processes, process_id) : INTERN_NONE;
+}
+
+const struct identity *processes_identity(struct processes *processes, uint32_t process_id,
+					  int64_t time)
+{
+	const struct lifetime *instance =
+		lifetimes_at(&processes->timeline.table, process_id, time);
+
+	if (!instance || instance->value == 0) {
+		instance = lifetimes_at(&processes->images.table, process_id, time);
+	}
+	return instance && instance->value != 0 ? &processes->identities.rows[instance->value] :
+						  NULL;
+}
+
+uint32_t processes_image(struct processes *processes, uint32_t process_id, int64_t time)
+{
+	const struct identity *identity = processes_identity(processes, process_id, time);
+
+	if (identity) {
+		return identity->image;
+	}
+	if (process_id == PROCESS_IDLE || process_id == PROCESS_SYSTEM) {
+		return process_id == PROCESS_IDLE ? processes->idle : processes->system;
+	}
+	return found_image(processes, process_id);
+}
+
+struct each {
+	const struct processes *processes;
+	void (*visit)(void *context, uint32_t process_id, uint32_t name, uint32_t image);
+	void *context;
+};
+
+static void visit_instance(void *context, uint64_t process_id, const struct lifetime *instance)
+{
+	const struct each *each = context;
+	const struct identity *identity = &each->processes->identities.rows[instance->value];
+
+	if (instance->value != 0) {
+		each->visit(each->context, (uint32_t)process_id, identity->label, identity->image);
+	}
+}
+
+/* The events of the other provider count only where the kernel's name no process. */
+void processes_each(const struct processes *processes,
+		    void (*visit)(void *context, uint32_t process_id, uint32_t name,
+				  uint32_t image),
+		    void *context)
+{
+	struct each each = { processes, visit, context };
+	const struct lifetimes *kernel = &processes->timeline.table;
+
+	lifetimes_each(kernel->count > 0 ? kernel : &processes->images.table, visit_instance,
+		       &each);
 }

@@ -17,41 +17,10 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "exporter/track/identities.h"
 #include "exporter/track/lifetimes.h"
+#include "exporter/track/names.h"
 #include "metrics/registry.h"
-
-/* ---- spellings of names ---- */
-
-/*
- * Names of processes as label values, with one spelling for each name: "Svchost.EXE" and
- * "svchost.exe" are one process name. Several trackers may use it one after another, so that passes
- * or recordings count into the same series. The number of remembered names is bounded; when it is
- * reached, all are forgotten, and a name may get another spelling.
- */
-struct names; /* opaque */
-
-/* registry: borrowed. most: the most names that are remembered. lower_case: labels are in lower
- * case. */
-struct names *names_new(struct registry *registry, size_t most, bool lower_case,
-			struct etw_error *err);
-void names_free(struct names *names);
-void names_set_limit(struct names *names,
-		     size_t most); /* takes effect when the next new name is added */
-
-/*
- * Returns the label id of an image name (UTF-8, as in the event): the name without a trailing
- * ".exe" in any case. INTERN_NONE for an empty name; "_unknown" if the name is only ".exe".
- */
-uint32_t names_label(struct names *names, const char *image, size_t size);
-
-/*
- * Returns the label id of an image name that may be cut at 14 characters, as in the stop events of
- * Microsoft-Windows-Kernel-Process (docs/etl-format.md section 17, 17b): the label of the only
- * known name that begins so. A name that ends within ".exe" lacks only the rest of that, unless a
- * longer name is known. INTERN_NONE if several known names begin so, or none does; but if none does
- * and all_known is set, the name is used as it is.
- */
-uint32_t names_complete(struct names *names, const char *image, size_t size, bool all_known);
 
 /* ---- threads ---- */
 
@@ -115,13 +84,13 @@ static inline uint32_t threads_process(struct threads *threads, uint32_t thread_
 enum { PROCESS_IDLE = 0, PROCESS_SYSTEM = 4 };
 
 struct processes {
-	struct timeline timeline;  /* process id -> label id; in the first pass -> id in texts */
+	struct timeline timeline;  /* process id -> number in identities; 0: no name yet */
 	struct timeline images;    /* the same from Microsoft-Windows-Kernel-Process: for processes
 				      without a name */
+	struct identities identities;
 	struct registry *registry; /* borrowed */
 	struct names *names;       /* borrowed */
-	size_t texts_bytes;        /* budget of each of the two tables of texts below */
-	struct intern *texts;      /* owned; image names as recorded; only in the first pass */
+	size_t texts_bytes;        /* budget of identities, and of found_texts */
 	/* Processes that a live session found running; used if no event names them. */
 	struct map found;           /* process id -> id in found_texts | label id << 32 */
 	struct intern *found_texts; /* owned; NULL until needed */
@@ -130,23 +99,31 @@ struct processes {
 };
 
 /*
- * limit: the most instances. texts_bytes: the budget of the names that a first pass collects (names
- * beyond it read "_other"), and of the names of processes that a live session found running (those
- * beyond it are left out).
+ * limit: the most instances. texts_bytes: the budget of names and command lines (names beyond it
+ * read "_other"), and of the names of processes that a live session found running (those beyond it
+ * are left out).
  */
 void processes_init(struct processes *processes, struct registry *registry, struct names *names,
 		    uint32_t limit, size_t texts_bytes);
 
 /* Drops all instances and frees their memory. */
 void processes_clear(struct processes *processes);
+/* The same, and frees what processes_set_rules() has made. */
+void processes_done(struct processes *processes);
 
-/* Begins the first pass: until processes_build(), changes may be announced in any order. Returns
- * false without memory. */
-bool processes_begin_first_pass(struct processes *processes);
+/* Changes the rules that name processes, which are borrowed (NULL: none), and names all processes
+ * anew. names_most: the most names that rules give. owners: whether the owners of processes are
+ * asked for. */
+bool processes_set_rules(struct processes *processes, const struct process_names *rules,
+			 size_t names_most, bool owners, struct etw_error *err);
 
-/* Announces a change of a process at a raw time. name: UTF-8, as recorded; may be empty. */
+/* Begins the first pass: until processes_build(), changes may be announced in any order. */
+void processes_begin_first_pass(struct processes *processes);
+
+/* Announces a change of a process at a raw time. */
 void processes_announce(struct processes *processes, enum lifetime_change change,
-			uint32_t process_id, int64_t time, const char *name, size_t name_size);
+			uint32_t process_id, int64_t time,
+			const struct process_announced *announced);
 
 /*
  * Announces a change from Microsoft-Windows-Kernel-Process; path is that of the image. It creates
@@ -155,8 +132,8 @@ void processes_announce(struct processes *processes, enum lifetime_change change
  * running under a name that begins so.
  */
 void processes_announce_image(struct processes *processes, enum lifetime_change change,
-			      uint32_t process_id, int64_t time, const char *path,
-			      size_t path_size);
+			      uint32_t process_id, int64_t time, const char *path, size_t path_size,
+			      uint32_t parent_id, uint32_t terminal_session);
 
 /* Adds a process that a live session found running. Its name is used if no instance has one.
  * name: UTF-8, as a file name. */
@@ -179,6 +156,22 @@ void processes_report_alive(struct processes *processes, const struct etw_source
 /* Returns the label id of a process that has no instance, or whose instance has no name. */
 uint32_t processes_label_otherwise(struct processes *processes, uint32_t process_id, int64_t time);
 
+/* Returns what is known about the process that had the id at a raw time; NULL: no event has named
+ * it. It is valid until the next announcement. */
+const struct identity *processes_identity(struct processes *processes, uint32_t process_id,
+					  int64_t time);
+
+/* Calls visit for each process that an event has named: with its id, and the label ids of its name
+ * and of its image. */
+void processes_each(const struct processes *processes,
+		    void (*visit)(void *context, uint32_t process_id, uint32_t name,
+				  uint32_t image),
+		    void *context);
+
+/* Returns the label id of the name of that process's program, also if rules have given the process
+ * another name; INTERN_NONE if it is not known. */
+uint32_t processes_image(struct processes *processes, uint32_t process_id, int64_t time);
+
 /*
  * Returns the label id of a process id at a raw time: that of its instance, otherwise that of its
  * image, otherwise "Idle" or "System" for the ids of the kernel, otherwise that of a process found
@@ -194,8 +187,8 @@ static inline uint32_t processes_label(struct processes *processes, uint32_t pro
 	if (serial) {
 		*serial = instance ? instance->serial : 0;
 	}
-	return instance && instance->value != INTERN_NONE ?
-		       instance->value :
+	return instance && instance->value != 0 ?
+		       processes->identities.rows[instance->value].label :
 		       processes_label_otherwise(processes, process_id, time);
 }
 

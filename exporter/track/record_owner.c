@@ -197,7 +197,7 @@ static void keep_owner(struct tracker *tracker, uint64_t key)
 	}
 	instance = lifetimes_during(&tracker->processes.timeline.table, now->process_id, time,
 				    &owner.from, &owner.to);
-	if (owner.process_id != now->process_id || !instance || instance->value == INTERN_NONE) {
+	if (owner.process_id != now->process_id || !instance || instance->value == 0) {
 		return;
 	}
 	owner.from = owner.from > from ? owner.from : from;

@@ -58,19 +58,19 @@ void services_find(struct services *services, uint32_t process_id, uint32_t tag,
 	}
 }
 
-bool services_is_host(struct services *services, uint32_t process)
+bool services_is_host(struct services *services, uint32_t image)
 {
 	const char *name;
 	size_t size;
 
-	if (process == INTERN_FULL || process == services->host) {
-		return process == services->host && process != INTERN_NONE;
+	if (image == INTERN_FULL || image == services->host) {
+		return image == services->host && image != INTERN_NONE;
 	}
-	name = intern_text(registry_strings(services->registry), process, &size);
+	name = intern_text(registry_strings(services->registry), image, &size);
 	if (!text_equal_nocase(name, size, host_name, sizeof host_name - 1)) {
 		return false;
 	}
-	services->host = process;
+	services->host = image;
 	return true;
 }
 

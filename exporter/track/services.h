@@ -27,7 +27,7 @@ struct services {
 	struct timeline tags;      /* thread id -> tag + 1 */
 	struct map
 		names; /* process id and tag -> label id; tag 0: the only service of the process */
-	uint32_t host; /* label id of the process svchost; INTERN_NONE: not seen yet */
+	uint32_t host; /* label id of the image svchost; INTERN_NONE: not seen yet */
 	uint64_t refused; /* services that did not fit into names */
 };
 
@@ -52,8 +52,8 @@ void services_name(struct services *services, uint32_t process_id, uint32_t tag,
  * process. name: UTF-8; NULL: the service no longer runs. */
 void services_find(struct services *services, uint32_t process_id, uint32_t tag, const char *name);
 
-/* Whether a process label is that of the service host (svchost). */
-bool services_is_host(struct services *services, uint32_t process);
+/* Whether the label of an image is that of the service host (svchost). */
+bool services_is_host(struct services *services, uint32_t image);
 
 /* Returns the label id of a thread's service at a raw time. `_none`: it works for no service.
  * `_unknown`: no record names its tag or its service. */

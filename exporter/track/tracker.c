@@ -95,7 +95,8 @@ void tracker_publish_all(struct tracker *tracker)
 	publish_table(tracker, TABLE_PROCESS, (uint64_t)processes->count + process_images->count,
 		      processes->evictions + process_images->evictions +
 			      tracker->gauges.refused_processes + tracker->image_info.refused +
-			      tracker->memory.refused);
+			      tracker->memory.refused + tracker->processes.identities.refused +
+			      names_refused(tracker->processes.names));
 	publish_table(tracker, TABLE_THREAD, threads->count,
 		      threads->evictions + tracker->gauges.refused_threads +
 			      tracker->scheduler.ready.evictions + tracker->stack_owners.evictions +
@@ -159,6 +160,7 @@ static const struct {
 	{ TRACK_SCHEDULER, ANNOUNCES_SWITCH | ANNOUNCES_READY,
 	  ETW_KERNEL_FLAG_CSWITCH | ETW_KERNEL_FLAG_DISPATCHER },
 	{ TRACK_SERVICES, ANNOUNCES_TAG | ANNOUNCES_SERVICE, 0 },
+	{ TRACK_OWNERS, 0, 0 },
 	{ TRACK_SOURCES, 0, 0 },
 };
 
@@ -237,6 +239,18 @@ static bool make_parts(struct tracker *tracker, struct etw_error *err)
 	}
 	processes_init(&tracker->processes, registry, names, options->processes,
 		       options->strings_bytes);
+	if (options->find_account) {
+		tracker->account_lookup = account_lookup_new(options->find_account, err);
+		if (!tracker->account_lookup) {
+			return false;
+		}
+	}
+	tracker->processes.identities.lookup = tracker->account_lookup;
+	if (!processes_set_rules(&tracker->processes, options->process_names,
+				 options->process_names_most,
+				 (options->features & TRACK_OWNERS) != 0, err)) {
+		return false;
+	}
 	threads_init(&tracker->threads, options->threads);
 	tracker->stack_owners.limit = (size_t)options->threads * STACKS_PER_THREAD;
 	drivers_init(&tracker->drivers, registry);
@@ -351,6 +365,8 @@ void tracker_free(struct tracker *tracker)
 		return;
 	}
 	clear_tables(tracker);
+	processes_done(&tracker->processes);
+	account_lookup_free(tracker->account_lookup);
 	files_done(&tracker->files);
 	process_gauges_done(&tracker->gauges);
 	process_memory_done(&tracker->memory);
@@ -360,6 +376,7 @@ void tracker_free(struct tracker *tracker)
 	intern_free(tracker->texts);
 	text_free(&tracker->scratch);
 	text_free(&tracker->second_scratch);
+	text_free(&tracker->third_scratch);
 	free(tracker);
 }
 
@@ -489,6 +506,14 @@ void tracker_report_alive(struct tracker *tracker, const struct etw_record *next
 {
 	processes_report_alive(&tracker->processes, tracker->options.clock, next->raw_time,
 			       next->time);
+}
+
+void tracker_each_process(const struct tracker *tracker,
+			  void (*visit)(void *context, uint32_t process_id, uint32_t name,
+					uint32_t image),
+			  void *context)
+{
+	processes_each(&tracker->processes, visit, context);
 }
 
 void tracker_end(struct tracker *tracker)

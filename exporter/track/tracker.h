@@ -28,7 +28,8 @@
 #include "metrics/registry.h"
 
 struct etw_kernel_choice; /* include/etw/kernel.h */
-struct names;             /* exporter/track/processes.h */
+struct names;             /* exporter/track/names.h */
+struct process_names;     /* exporter/track/process_names.h */
 struct tracker;           /* opaque */
 
 /* Facts that are tracked only for derived fields that need them; bits. */
@@ -39,6 +40,7 @@ enum tracker_feature {
 	TRACK_SCHEDULER = 1 << 3, /* context switches */
 	TRACK_SERVICES = 1 << 4,  /* services of the threads of svchost */
 	TRACK_SOURCES = 1 << 5,   /* which subjects the kernel reports in this source */
+	TRACK_OWNERS = 1 << 6,    /* accounts that processes run as */
 };
 
 /*
@@ -70,6 +72,12 @@ struct tracker_options {
 	 * the same series; NULL: the tracker makes its own. */
 	struct names *names;
 	bool lower_case; /* spelling of its own names, as process_case: lower */
+	/* The rules that name processes, borrowed until the next tracker_change(); NULL: none. */
+	const struct process_names *process_names;
+	uint32_t process_names_most; /* the most names that they give */
+	/* Returns the name of an account by its SID, allocated, for a live session; NULL: only
+	 * well-known accounts have names (exporter/track/account_lookup.h). */
+	char *(*find_account)(const char *sid);
 	const struct config_path_group *path_groups; /* groups of the PathGroup field; copied */
 	size_t path_group_count;
 	/* Whether the state gauges of a collector are enabled (docs/metrics.md). The tracker
@@ -206,6 +214,13 @@ bool tracker_uses_volumes(const struct tracker *tracker);
 bool tracker_uses_disks(const struct tracker *tracker);
 bool tracker_uses_services(const struct tracker *tracker);
 bool tracker_uses_memory(const struct tracker *tracker);
+
+/* Calls visit for each process that an event has named, in no particular order: with its id, and the
+ * label ids of its name and of its program's name. */
+void tracker_each_process(const struct tracker *tracker,
+			  void (*visit)(void *context, uint32_t process_id, uint32_t name,
+					uint32_t image),
+			  void *context);
 
 /* Reports to the registry which names of processes were alive until now (registry_alive()).
  * next: the record that comes next; its time is now. */

@@ -89,6 +89,8 @@ enum announcement {
 enum payload_field {
 	PAYLOAD_OWNER, /* its value leads to the process; see enum owner */
 	PAYLOAD_ABOUT, /* id of the process that the event is about */
+	PAYLOAD_PARENT, /* Process: id of its parent */
+	PAYLOAD_TERMINAL_SESSION, /* Process */
 	/* Thread, StackWalk: the thread; CSwitch: the new one; ReadyThread: the ready one */
 	PAYLOAD_THREAD,
 	PAYLOAD_OLD_THREAD, /* CSwitch */
@@ -108,7 +110,9 @@ enum payload_field {
 			   and DiskIo: flags; FileIo/MapFile: MiscInfo */
 	/* The fields above are integers; those below are texts. */
 	PAYLOAD_NAME,
-	PAYLOAD_SECOND_NAME, /* VolumeMapping: the drive; LogDisk: the file system */
+	PAYLOAD_SECOND_NAME, /* Process: the command line; VolumeMapping: the drive; LogDisk: the
+				file system */
+	PAYLOAD_ACCOUNT, /* Process: the SID of its account */
 	PAYLOAD_FIELDS
 };
 
@@ -183,7 +187,7 @@ struct tracker {
 	uint32_t announcing_of;
 	struct intern *texts;    /* owned: paths */
 	struct etw_text scratch; /* owned: text of the current record */
-	struct etw_text second_scratch;
+	struct etw_text second_scratch, third_scratch;
 	uint32_t none; /* label id: `_none` */
 	bool in_first_pass;
 	/* Set of enum kernel_subject: what the kernel reports to this consumer, or to another one
@@ -191,6 +195,7 @@ struct tracker {
 	uint32_t kernel_subjects;
 	int64_t observed_time; /* raw time of the last record observed */
 
+	struct account_lookup *account_lookup; /* owned; NULL: none */
 	struct names *own_names; /* owned; NULL: the names are shared with other trackers */
 	struct processes processes;
 	struct threads threads;

@@ -94,7 +94,7 @@ END
 	printf 'limits:\n'
 	for i in {1..30}; do printf '  z%d: 1\n' "$i"; done
 } >many.yaml
-known='series_per_family, series, processes, threads, files, top_paths, shares, strings, idle'
+known='series_per_family, series, processes, threads, files, top_paths, shares, process_names, strings, idle'
 {
 	for i in {1..20}; do printf "many.yaml:%d:3: unknown key 'z%d'; known: %s\n" $((i + 1)) "$i" "$known"; done
 	printf 'and 10 more\n'

@@ -87,15 +87,24 @@ void tape_poke(struct tape_event *event, const char *field, uint64_t value)
 struct tape_event *tape_process(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,
 				const char *image)
 {
+	return tape_process_of(tape, opcode, time,
+			       &(struct taped_process){ .id = id, .parent_id = 4, .image = image });
+}
+
+struct tape_event *tape_process_of(struct tape *tape, uint8_t opcode, int64_t time,
+				   const struct taped_process *process)
+{
 	etw_payload_pointer(&tape->payload, 0);
-	etw_payload_u32(&tape->payload, id);
-	etw_payload_u32(&tape->payload, 4);
-	etw_payload_zeros(&tape->payload, 8);
+	etw_payload_u32(&tape->payload, process->id);
+	etw_payload_u32(&tape->payload, process->parent_id);
+	etw_payload_u32(&tape->payload, process->session_id);
+	etw_payload_u32(&tape->payload, 0);
 	etw_payload_pointer(&tape->payload, 0);
 	etw_payload_u32(&tape->payload, 0);
-	etw_payload_user_sid(&tape->payload, "S-1-5-18");
-	etw_payload_astring(&tape->payload, image);
-	etw_payload_wstring(&tape->payload, "command line");
+	etw_payload_user_sid(&tape->payload, process->sid ? process->sid : "S-1-5-18");
+	etw_payload_astring(&tape->payload, process->image);
+	etw_payload_wstring(&tape->payload,
+			    process->command_line ? process->command_line : "command line");
 	etw_payload_wstring(&tape->payload, "");
 	etw_payload_wstring(&tape->payload, "");
 	return tape_add(tape, "Process", opcode, 4, time);

@@ -69,6 +69,14 @@ void tape_poke(struct tape_event *event, const char *field, uint64_t value);
 /* The usual ones. */
 struct tape_event *tape_process(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,
 				const char *image);
+struct taped_process {
+	uint32_t id, parent_id, session_id;
+	const char *image;
+	const char *command_line; /* NULL: "command line" */
+	const char *sid;          /* NULL: that of LocalSystem */
+};
+struct tape_event *tape_process_of(struct tape *tape, uint8_t opcode, int64_t time,
+				   const struct taped_process *process);
 struct tape_event *tape_thread(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,
 			       uint32_t process_id);
 struct tape_event *tape_switch(struct tape *tape, int64_t time, uint16_t processor, uint32_t old,

@@ -68,7 +68,8 @@ const struct yaml_shape load_field_shape = {
 	.most = FIELD_NAME_MAX,
 	.read = read_field,
 	.name = "field",
-	.help = "A field of the event, or a derived one: Process, ProcessId, ThreadId, Cpu, Level, "
+	.help = "A field of the event, or a derived one: Process, ProcessId, Owner, OwnerSid, "
+		"TerminalSession, ThreadId, Cpu, Level, "
 		"Opcode, PayloadSize, Session, Provider, Event; OfProcess (Process, Thread, Image); "
 		"Path, PathGroup, Volume, Paging (files); AlsoKernel "
 		"(Microsoft-Windows-Kernel-File, -Network, -Process, -Registry, -Disk); Duration, Started, StartedBy "

@@ -403,8 +403,10 @@ static bool check_and_register(struct rule_set *set, const struct rule_set_optio
 			       struct registry *registry, struct etw_error *err)
 {
 	const struct config *config = options->config;
-	bool good = check_all(set, options, err) && !set->incomplete;
+	bool good;
 
+	rule_set_add_labels(set, config);
+	good = check_all(set, options, err) && !set->incomplete;
 	if (!good && err->code != ETW_ERROR_NONE && err->code != ETW_ERROR_CONFIG) {
 		return false;
 	}

@@ -63,6 +63,10 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 bool rule_set_finish(struct rule_set *set, const struct rule_set_options *options,
 		     struct registry *registry, struct etw_error *err);
 
+/* Adds the labels that the configuration asks for to the rules, before they are checked
+ * (added_labels.c). */
+void rule_set_add_labels(struct rule_set *set, const struct config *config);
+
 /* Checks families across all collectors and brings every rule's labels into the family's order
  * (families.c). Errors are added to the problems of the trees; err is set to the last. */
 bool rule_set_declare_families(struct rule_set *set, struct etw_error *err);

@@ -60,6 +60,14 @@ static const struct tracker_options defaults;
 
 enum { TEXTS_BYTES = 16 << 20 };
 
+/* What an event says that has only the name of the image. */
+#define IMAGE(name)                                                                         \
+	(struct process_announced)                                                          \
+	{                                                                                   \
+		.image = (name), .image_size = strlen(name), .command_line = "", .sid = "", \
+		.parent_id = ETW_RECORD_NO_ID                                               \
+	}
+
 #define PLAY(stories, options) \
 	play_stories(stories, sizeof stories / sizeof stories[0], options, put_line)
 
@@ -337,20 +345,22 @@ static void a_cut_name_is_that_of_the_only_program_that_begins_so(void **state)
 			print_message("  %s\n", cases[i].cut);
 			processes_init(&processes, registry, names, 100, TEXTS_BYTES);
 			if (recording) {
-				assert_true(processes_begin_first_pass(&processes));
+				processes_begin_first_pass(&processes);
 				/* Its place in the file makes no difference. */
 				processes_announce_image(&processes, LIFETIME_STOP, 7, 20,
-							 cases[i].cut, strlen(cases[i].cut));
+							 cases[i].cut, strlen(cases[i].cut),
+							 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 			}
 			for (unsigned j = 0; j < 4 && cases[i].known[j]; j++) {
 				processes_announce(&processes, LIFETIME_START, 100 + j, 30,
-						   cases[i].known[j], strlen(cases[i].known[j]));
+						   &IMAGE(cases[i].known[j]));
 			}
 			if (recording) {
 				processes_build(&processes);
 			} else {
 				processes_announce_image(&processes, LIFETIME_STOP, 7, 20,
-							 cases[i].cut, strlen(cases[i].cut));
+							 cases[i].cut, strlen(cases[i].cut),
+							 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 			}
 			label = processes_label(&processes, 7, 15, NULL);
 			assert_string_equal(intern_text(registry_strings(registry), label, NULL),
@@ -375,19 +385,22 @@ static void a_cut_name_never_renames_a_process(void **state)
 	(void)state;
 	processes_init(&processes, registry, names, 100, TEXTS_BYTES);
 	/* Started, known by a rundown, found running, and named by the kernel. */
-	processes_announce_image(&processes, LIFETIME_START, 1, 10, whole, sizeof whole - 1);
-	processes_announce_image(&processes, LIFETIME_EXISTS, 2, 10, whole, sizeof whole - 1);
+	processes_announce_image(&processes, LIFETIME_START, 1, 10, whole, sizeof whole - 1,
+				 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
+	processes_announce_image(&processes, LIFETIME_EXISTS, 2, 10, whole, sizeof whole - 1,
+				 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 	processes_found(&processes, 3, "SearchProtocolHost.exe", 22);
-	processes_announce(&processes, LIFETIME_START, 4, 10, "SearchProtocolHost.exe", 22);
+	processes_announce(&processes, LIFETIME_START, 4, 10, &IMAGE("SearchProtocolHost.exe"));
 	/* This id belonged to another process before. */
 	processes_found(&processes, 5, "notepad.exe", 11);
-	processes_announce(&processes, LIFETIME_START, 6, 10, "SearchProtocolFilter.exe", 24);
+	processes_announce(&processes, LIFETIME_START, 6, 10, &IMAGE("SearchProtocolFilter.exe"));
 	host = names_label(names, "SearchProtocolHost", 18);
 	other = names_label(names, "notepad", 7);
 	assert_int_equal(processes_label(&processes, 3, 15, NULL), host);
 	assert_int_equal(processes_label(&processes, 5, 15, NULL), other);
 	for (uint32_t id = 1; id <= 5; id++) {
-		processes_announce_image(&processes, LIFETIME_STOP, id, 20, cut, cut_size);
+		processes_announce_image(&processes, LIFETIME_STOP, id, 20, cut, cut_size,
+					 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 	}
 	for (uint32_t id = 1; id <= 4; id++) {
 		assert_int_equal(processes_label(&processes, id, 15, NULL), host);
@@ -396,7 +409,8 @@ static void a_cut_name_never_renames_a_process(void **state)
 	assert_int_equal(processes_label(&processes, 5, 25, NULL), registry_unknown(registry));
 	/* A name in a code page cannot be compared behind the first such character. */
 	processes_found(&processes, 8, "Se\xc3\xa1rchProtocolHost.exe", 23);
-	processes_announce_image(&processes, LIFETIME_STOP, 8, 20, "Se\xc3\xa1rchProtocol", 15);
+	processes_announce_image(&processes, LIFETIME_STOP, 8, 20, "Se\xc3\xa1rchProtocol", 15,
+				 ETW_RECORD_NO_ID, NO_TERMINAL_SESSION);
 	assert_int_equal(processes_label(&processes, 8, 25, NULL),
 			 names_label(names, "Se\xc3\xa1rchProtocolHost", 19));
 	processes_clear(&processes);
@@ -467,11 +481,10 @@ static void the_first_pass_has_as_many_names_as_the_budget_allows(void **state)
 
 	(void)state;
 	processes_init(&processes, registry, names, MANY, (size_t)2 * TEXTS_BYTES);
-	assert_true(processes_begin_first_pass(&processes));
+	processes_begin_first_pass(&processes);
 	for (uint32_t i = 0; i < MANY; i++) {
-		int size = snprintf(name, sizeof name, "name-%u.exe", (unsigned)i);
-
-		processes_announce(&processes, LIFETIME_START, 8 + i, 10 + i, name, (size_t)size);
+		snprintf(name, sizeof name, "name-%u.exe", (unsigned)i);
+		processes_announce(&processes, LIFETIME_START, 8 + i, 10 + i, &IMAGE(name));
 	}
 	processes_build(&processes);
 	for (uint32_t i = 0; i < MANY; i += MANY - 1) {

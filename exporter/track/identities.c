@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include "exporter/track/identities.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <etw/record.h>
+
+#include "base/array.h"
+#include "base/intern.h"
+#include "base/memory.h"
+#include "exporter/track/accounts.h"
+
+#define OWNER_WAIT_NS UINT64_C(100000000) /* for the name of a SID that was not met before */
+
+enum {
+	SWEEP_LEAST = 1024, /* as many identities cost less than a look at all instances */
+	SWEEP_SHARE = 16,   /* a sweep when texts of this part of the budget have come */
+};
+
+void identities_init(struct identities *identities, struct names *names, struct intern *strings,
+		     size_t bytes_most)
+{
+	*identities = (struct identities){ .names = names,
+					   .strings = strings,
+					   .bytes_most = bytes_most,
+					   .sweep_at = SWEEP_LEAST };
+}
+
+void identities_clear(struct identities *identities)
+{
+	for (size_t i = 0; i < identities->count; i++) {
+		free(identities->rows[i].texts);
+	}
+	free(identities->rows);
+	identities->rows = NULL;
+	identities->count = identities->capacity = 0;
+	identities->free = 0;
+	identities->used = 0;
+	identities->bytes = 0;
+	identities->offered = 0;
+	identities->sweep_at = SWEEP_LEAST;
+}
+
+void identities_done(struct identities *identities)
+{
+	identities_clear(identities);
+	regex_matcher_free(identities->matcher);
+	identities->matcher = NULL;
+	text_free(&identities->scratch);
+}
+
+/* ---- the table ---- */
+
+bool identities_want_sweep(const struct identities *identities)
+{
+	return identities->used >= identities->sweep_at ||
+	       identities->offered >= identities->bytes_most / SWEEP_SHARE;
+}
+
+void identities_mark(struct identities *identities, uint32_t number, bool ended)
+{
+	identities->rows[number].marked = true;
+	identities->rows[number].running |= !ended;
+}
+
+static size_t bytes_of(const struct identity *identity)
+{
+	return (size_t)identity->image_size + identity->path_size + identity->sid_size +
+	       identity->command_line_size + 4;
+}
+
+void identities_sweep(struct identities *identities)
+{
+	for (uint32_t i = 1; i < identities->count; i++) {
+		struct identity *identity = &identities->rows[i];
+
+		if (identity->texts && !identity->running) {
+			identities->bytes -= bytes_of(identity);
+			free(identity->texts);
+			identity->texts = NULL;
+		}
+		if (identity->in_use && !identity->marked) {
+			*identity = (struct identity){ .parent_id = identities->free };
+			identities->free = i;
+			identities->used--;
+		}
+		identity->marked = identity->running = false;
+	}
+	identities->sweep_at = 2 * identities->used > SWEEP_LEAST ? 2 * identities->used :
+								    SWEEP_LEAST;
+	identities->offered = 0;
+}
+
+/* Returns a free row; NULL without memory. */
+static struct identity *new_row(struct identities *identities)
+{
+	struct identity *rows;
+	uint32_t number = identities->free;
+
+	if (number != 0) {
+		identities->free = identities->rows[number].parent_id;
+		return &identities->rows[number];
+	}
+	if (identities->count == UINT32_MAX) {
+		return NULL;
+	}
+	rows = array_grow(identities->rows, &identities->capacity, identities->count + 1,
+			  sizeof *rows);
+	if (!rows) {
+		return NULL;
+	}
+	identities->rows = rows;
+	if (identities->count == 0) {
+		rows[identities->count++] = (struct identity){ .in_use = false };
+	}
+	return &rows[identities->count++];
+}
+
+/* Returns the size of a UTF-8 text that is cut at `most` bytes, between two characters. */
+static size_t cut_size(const char *text, size_t size, size_t most)
+{
+	if (size <= most) {
+		return size;
+	}
+	while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) {
+		most--;
+	}
+	return most;
+}
+
+/* Returns the size of the path with which a command line begins, and sets *path to it: the first
+ * word, or what is in quotes. */
+static size_t program_path(const char *command_line, size_t size, const char **path)
+{
+	size_t start = size > 0 && command_line[0] == '"', end = start;
+
+	while (end < size && (start ? command_line[end] != '"' :
+				      command_line[end] != ' ' && command_line[end] != '\t')) {
+		end++;
+	}
+	*path = command_line + start;
+	return end - start;
+}
+
+static char *append(char *to, const char *text, size_t size)
+{
+	if (size > 0) {
+		memcpy(to, text, size);
+	}
+	to[size] = '\0';
+	return to + size + 1;
+}
+
+/* Copies the texts as far as there is room for them; a process without a command line still has
+ * the name of its image. */
+static void copy_texts(struct identities *identities, struct identity *identity,
+		       const struct process_announced *announced)
+{
+	enum { PATH_MOST = 1024 };
+	const char *path = announced->path;
+	size_t path_size = announced->path_size;
+	size_t command_line_size =
+		cut_size(announced->command_line, announced->command_line_size, COMMAND_LINE_MOST);
+	char *texts = NULL, *at;
+
+	if (!path) {
+		path_size = program_path(announced->command_line, command_line_size, &path);
+	}
+	path_size = cut_size(path, path_size, PATH_MOST);
+	if (path_size + command_line_size > 0 &&
+	    identities->bytes + path_size + command_line_size > identities->bytes_most / 2) {
+		path_size = command_line_size = 0;
+		identities->refused++;
+	}
+	identities->offered += announced->image_size + path_size + command_line_size;
+	identity->image_size = (uint32_t)announced->image_size;
+	identity->sid_size = (uint32_t)announced->sid_size;
+	identity->path_size = (uint32_t)path_size;
+	identity->command_line_size = (uint32_t)command_line_size;
+	if (bytes_of(identity) <= identities->bytes_most - identities->bytes) {
+		texts = malloc(bytes_of(identity));
+	}
+	identity->texts = texts;
+	if (!texts) {
+		identities->refused++;
+		return;
+	}
+	at = append(texts, announced->image, announced->image_size);
+	at = append(at, path, path_size);
+	at = append(at, announced->sid, announced->sid_size);
+	append(at, announced->command_line, command_line_size);
+	identities->bytes += bytes_of(identity);
+}
+
+uint32_t identities_add(struct identities *identities, const struct process_announced *announced,
+			int64_t time)
+{
+	struct identity *identity = new_row(identities);
+
+	if (!identity) {
+		memory_note_loss();
+		return 0;
+	}
+	*identity = (struct identity){ .parent_id = announced->parent_id,
+				       .terminal_session = announced->terminal_session,
+				       .time = time,
+				       .in_use = true };
+	copy_texts(identities, identity, announced);
+	identities->used++;
+	return (uint32_t)(identity - identities->rows);
+}
+
+/* ---- labels ---- */
+
+bool identities_set_rules(struct identities *identities, const struct process_names *rules,
+			  size_t names_most, struct etw_error *err)
+{
+	if (rules && !identities->matcher) {
+		identities->matcher = regex_matcher_new(err);
+		if (!identities->matcher) {
+			return false;
+		}
+	}
+	if (identities->rules) {
+		names_restart_giving(identities->names);
+	}
+	names_set_given_limit(identities->names, names_most);
+	identities->rules = rules;
+	return true;
+}
+
+/* Sets the owner of an identity whose SID is known. wait_ns: for the machine's answer. */
+static void name_owner(struct identities *identities, struct identity *identity, uint64_t wait_ns)
+{
+	struct etw_text *name = &identities->scratch;
+	const char *sid = identity->texts + identity->image_size + identity->path_size + 2;
+	enum account_answer answer = ACCOUNT_HAS_NO_NAME;
+
+	text_clear(name);
+	if (accounts_well_known(sid, identity->sid_size, name)) {
+		answer = ACCOUNT_FOUND;
+	} else if (identities->lookup) {
+		answer = account_lookup_ask(identities->lookup, sid, identity->sid_size, wait_ns,
+					    name);
+	}
+	if (answer != ACCOUNT_FOUND) {
+		text_add(name, sid, identity->sid_size);
+	}
+	identity->owner_pending = answer == ACCOUNT_PENDING;
+	identities->pending |= identity->owner_pending;
+	identity->owner = name->failed ? INTERN_NONE :
+					 intern_add(identities->strings, name->data, name->size);
+}
+
+void identities_find_pending_owners(struct identities *identities)
+{
+	bool pending = identities->pending;
+
+	identities->pending = false;
+	for (size_t i = 1; pending && i < identities->count; i++) {
+		struct identity *identity = &identities->rows[i];
+
+		if (identity->owner_pending && identity->texts) {
+			name_owner(identities, identity, 0);
+		}
+	}
+}
+
+void identities_find_owner(struct identities *identities, struct identity *identity)
+{
+	const char *sid;
+
+	if (!identities->owners || !identity->texts || identity->sid_size == 0 ||
+	    identity->owner != INTERN_NONE) {
+		return;
+	}
+	sid = identity->texts + identity->image_size + identity->path_size + 2;
+	identity->owner_sid = intern_add(identities->strings, sid, identity->sid_size);
+	name_owner(identities, identity, OWNER_WAIT_NS);
+}
+
+uint32_t identities_decide(struct identities *identities, const struct identity *identity,
+			   uint32_t image, const char *(*parent)(void *context), void *context)
+{
+	struct process_facts facts = { .image = names_text(identities->names, image),
+				       .path = "",
+				       .command_line = "",
+				       .parent = parent,
+				       .context = context };
+	struct etw_text *name = &identities->scratch;
+
+	if (!identities->rules || !facts.image) {
+		return image;
+	}
+	if (identity && identity->texts) {
+		facts.path = identity->texts + identity->image_size + 1;
+		facts.command_line = facts.path + identity->path_size + identity->sid_size + 2;
+		facts.command_line_size = identity->command_line_size;
+	}
+	text_clear(name);
+	if (!process_names_decide(identities->rules, identities->matcher, &facts, name) ||
+	    name->failed) {
+		return image;
+	}
+	return names_give(identities->names, name->data,
+			  cut_size(name->data, name->size, PROCESS_NAME_MOST), image);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The spellings of process names.
+ *
+ * Events write the same name in different cases, and a series keeps its labels, so the first
+ * spelling is used; struct names is a hash table of these spellings, in which a name that collides
+ * takes one of the next hashes. When it is full it is emptied: a name that comes again may then get
+ * the spelling of that event.
+ *
+ * The stop events of Microsoft-Windows-Kernel-Process cut names at 14 characters, so the name of a
+ * process that no other event names may lack its end. One program must have one series. Therefore
+ * struct names also stores how its names begin, and such a name is completed by the only known name
+ * that begins so. If several names begin so, the process has no name. If none does, the name is
+ * used as it is once all names are known, after the first pass of a recording; a live session may
+ * still meet the longer name, and leaves the process without a name. Names that rules give are no
+ * names of images, so no cut name begins as they do.
+ */
+#include "exporter/track/names.h"
+
+#include <stdlib.h>
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/text.h"
+
+enum {
+	PROBES = 32
+}; /* the most names with one hash; hashes that are not chosen by an attacker never collide so often
+    */
+
+enum { CUT_CHARACTERS = 14 }; /* the length of a cut name */
+
+#define SEVERAL_NAMES UINT32_MAX /* no label id has this value */
+
+struct names {
+	struct registry *registry; /* borrowed */
+	/* hash of the name in lower case, or one of the PROBES numbers from it on -> label id */
+	struct map by_hash;
+	/* hash of the first CUT_CHARACTERS in lower case -> label id, or SEVERAL_NAMES */
+	struct map by_start;
+	size_t most;
+	bool lower_case;
+	struct map given; /* label ids of the names that rules have given */
+	size_t most_given;
+	uint64_t refused;
+};
+
+struct names *names_new(struct registry *registry, size_t most, bool lower_case,
+			struct etw_error *err)
+{
+	struct names *names = calloc(1, sizeof *names);
+
+	if (!names) {
+		error_no_memory(err, "the names of processes");
+		return NULL;
+	}
+	names->registry = registry;
+	names->most = most;
+	names->lower_case = lower_case;
+	return names;
+}
+
+static void forget_names(struct names *names)
+{
+	map_done(&names->by_hash);
+	map_done(&names->by_start);
+}
+
+void names_free(struct names *names)
+{
+	if (names) {
+		forget_names(names);
+		map_done(&names->given);
+		free(names);
+	}
+}
+
+void names_set_limit(struct names *names, size_t most)
+{
+	names->most = most;
+}
+
+static uint32_t add_label(struct names *names, const char *name, size_t size)
+{
+	struct etw_text spelling = { 0 };
+	uint32_t label;
+
+	for (size_t i = 0; i < size; i++) {
+		text_add_char(&spelling, names->lower_case ? ascii_lower(name[i]) : name[i]);
+	}
+	label = spelling.failed ?
+			INTERN_FULL :
+			intern_add(registry_strings(names->registry), spelling.data, spelling.size);
+	text_free(&spelling);
+	return label;
+}
+
+/* Returns the label id of a name without ".exe"; INTERN_NONE if it is not known. Sets *hash to
+ * the key under which the name is, or must be added; sets *room to false if too many names have
+ * that hash. */
+static uint32_t find_name(const struct names *names, const char *name, size_t size, uint64_t *hash,
+			  bool *room)
+{
+	*hash = text_hash_nocase(name, size, hash_seed());
+	for (unsigned probe = 0; probe < PROBES; probe++, ++*hash) {
+		const uint64_t *slot = map_find(&names->by_hash, *hash);
+		size_t known_size;
+		const char *known;
+
+		if (!slot) {
+			*room = true;
+			return INTERN_NONE;
+		}
+		known = intern_text(registry_strings(names->registry), (uint32_t)*slot,
+				    &known_size);
+		if (text_equal_nocase(known, known_size, name, size)) {
+			return (uint32_t)*slot;
+		}
+	}
+	*room = false;
+	return INTERN_NONE;
+}
+
+/* Returns the size in bytes of the first CUT_CHARACTERS of a name (UTF-8); 0 if it has fewer. */
+static size_t start_size(const char *name, size_t size)
+{
+	unsigned characters = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		bool continues = ((unsigned char)name[i] & 0xc0) == 0x80;
+
+		if (!continues && characters++ == CUT_CHARACTERS) {
+			return i;
+		}
+	}
+	return characters == CUT_CHARACTERS ? size : 0;
+}
+
+/* Stores how a name begins, for names that are cut there. */
+static void note_start(struct names *names, const char *name, size_t size, uint32_t label)
+{
+	size_t start = start_size(name, size);
+	uint64_t *slot = NULL;
+	bool added = false;
+
+	if (start > 0) {
+		slot = map_put(&names->by_start, text_hash_nocase(name, start, hash_seed()),
+			       &added);
+	}
+	if (slot) {
+		*slot = added ? label : SEVERAL_NAMES;
+	}
+}
+
+/* Returns the label id of a name without ".exe", which is added if it is new. Sets *added; a name
+ * for which there is no room is `_other`. */
+static uint32_t find_or_add(struct names *names, const char *name, size_t size, bool *added)
+{
+	uint64_t hash;
+	uint64_t *slot;
+	bool room = false;
+	uint32_t label = find_name(names, name, size, &hash, &room);
+
+	*added = false;
+	if (label != INTERN_NONE) {
+		return label;
+	}
+	if (room && names->by_hash.count >= names->most) {
+		forget_names(names);
+	}
+	label = room ? add_label(names, name, size) : INTERN_FULL;
+	slot = label != INTERN_FULL ? map_put(&names->by_hash, hash, NULL) : NULL;
+	if (!slot) {
+		return registry_other(names->registry);
+	}
+	*slot = label;
+	*added = true;
+	return label;
+}
+
+uint32_t names_label(struct names *names, const char *image, size_t size)
+{
+	uint32_t label;
+	bool added;
+
+	if (size == 0) {
+		return INTERN_NONE;
+	}
+	if (text_ends_nocase(image, size, ".exe", 4)) {
+		size -= 4;
+	}
+	if (size == 0) {
+		return registry_unknown(names->registry);
+	}
+	label = find_or_add(names, image, size, &added);
+	if (added) {
+		note_start(names, image, size, label);
+	}
+	return label;
+}
+
+/* ---- names that are cut ---- */
+
+/* Returns how many bytes at the end of a cut name are the beginning of ".exe". */
+static size_t part_of_exe(const char *image, size_t size)
+{
+	for (size_t part = 3; part > 0; part--) {
+		if (text_ends_nocase(image, size, ".exe", part)) {
+			return part;
+		}
+	}
+	return 0;
+}
+
+bool names_may_be_cut(const char *image, size_t size)
+{
+	return (size == CUT_CHARACTERS || (size > 0 && start_size(image, size) == size)) &&
+	       !text_ends_nocase(image, size, ".exe", 4);
+}
+
+bool names_begins_so(const char *whole, size_t whole_size, const char *image, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if ((unsigned char)image[i] >= 0x80 ||
+		    (i < whole_size && (unsigned char)whole[i] >= 0x80)) {
+			return true; /* not ASCII: the two encodings cannot be compared */
+		}
+		if (i >= whole_size || ascii_lower(whole[i]) != ascii_lower(image[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Returns the only known name that begins so; INTERN_NONE if none does, SEVERAL_NAMES if several
+ * do. */
+static uint32_t longer_name(const struct names *names, const char *image, size_t size)
+{
+	const uint64_t *slot =
+		map_find(&names->by_start, text_hash_nocase(image, size, hash_seed()));
+	size_t known_size;
+	const char *known;
+
+	if (!slot) {
+		return INTERN_NONE;
+	}
+	if (*slot == SEVERAL_NAMES) {
+		return SEVERAL_NAMES;
+	}
+	known = intern_text(registry_strings(names->registry), (uint32_t)*slot, &known_size);
+	return text_starts_nocase(known, known_size, image, size) ? (uint32_t)*slot : INTERN_NONE;
+}
+
+uint32_t names_complete(struct names *names, const char *image, size_t size, bool all_known)
+{
+	size_t stem = size - part_of_exe(image, size);
+	uint32_t longer = longer_name(names, image, size);
+	uint32_t whole = INTERN_NONE; /* a known name that lacks only a part of ".exe" */
+	uint64_t hash;
+	bool room;
+
+	if (stem == 0) {
+		return INTERN_NONE;
+	}
+	if (stem < size) {
+		whole = find_name(names, image, stem, &hash, &room);
+	}
+	if (longer == SEVERAL_NAMES || (longer != INTERN_NONE && whole != INTERN_NONE)) {
+		return INTERN_NONE;
+	}
+	if (longer != INTERN_NONE) {
+		return longer;
+	}
+	return stem < size || all_known ? names_label(names, image, stem) : INTERN_NONE;
+}
+
+/* ---- names that rules give ---- */
+
+const char *names_text(const struct names *names, uint32_t label)
+{
+	return label == INTERN_NONE || label == INTERN_FULL ||
+			       label == registry_unknown(names->registry) ||
+			       label == registry_other(names->registry) ?
+		       NULL :
+		       intern_text(registry_strings(names->registry), label, NULL);
+}
+
+uint32_t names_give(struct names *names, const char *name, size_t size, uint32_t otherwise)
+{
+	uint64_t hash;
+	uint32_t label;
+	bool room, added;
+
+	label = find_name(names, name, size, &hash, &room);
+	if (label != INTERN_NONE && map_find(&names->given, label)) {
+		return label;
+	}
+	if (names->given.count >= names->most_given) {
+		names->refused++;
+		return otherwise;
+	}
+	label = find_or_add(names, name, size, &added);
+	return map_put(&names->given, label, NULL) ? label : otherwise;
+}
+
+void names_set_given_limit(struct names *names, size_t most)
+{
+	names->most_given = most;
+}
+
+void names_restart_giving(struct names *names)
+{
+	map_done(&names->given);
+}
+
+uint64_t names_refused(const struct names *names)
+{
+	return names->refused;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of accounts that the machine gives, in its own time: what is asked again, what is waited
+ * for, and that no consumer waits for a machine which does not answer.
+ */
+#include "exporter/track/account_lookup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "exporter/track/processes.h"
+#include "tests/support/system.h"
+
+enum { LONG_MS = 60000 };
+#define LONG_NS (LONG_MS * UINT64_C(1000000))
+
+static atomic_uint asked;
+static atomic_bool held; /* find() does not return */
+
+static char *find(const char *sid)
+{
+	char name[64];
+
+	atomic_fetch_add(&asked, 1);
+	while (atomic_load(&held) && strstr(sid, "slow")) {
+		system_sleep_ms(1);
+	}
+	if (strstr(sid, "none")) {
+		return NULL;
+	}
+	snprintf(name, sizeof name, "CONTOSO\\%s", sid);
+	return text_duplicate(name, strlen(name));
+}
+
+static enum account_answer ask(struct account_lookup *lookup, const char *sid, uint64_t wait_ns,
+			       const char *expected)
+{
+	struct etw_text name = { 0 };
+	enum account_answer answer = account_lookup_ask(lookup, sid, strlen(sid), wait_ns, &name);
+
+	if (answer == ACCOUNT_FOUND) {
+		assert_string_equal(name.data, expected);
+	} else {
+		assert_int_equal(name.size, 0);
+	}
+	text_free(&name);
+	return answer;
+}
+
+static void each_account_is_asked_for_once(void **state)
+{
+	struct account_lookup *lookup = account_lookup_new(find, NULL);
+
+	(void)state;
+	atomic_store(&asked, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(ask(lookup, "S-a", LONG_NS, "CONTOSO\\S-a"), ACCOUNT_FOUND);
+		assert_int_equal(ask(lookup, "S-none", LONG_NS, NULL), ACCOUNT_HAS_NO_NAME);
+	}
+	assert_int_equal(atomic_load(&asked), 2);
+	account_lookup_free(lookup);
+}
+
+static void no_consumer_waits_for_a_machine_that_does_not_answer(void **state)
+{
+	struct account_lookup *lookup = account_lookup_new(find, NULL);
+
+	(void)state;
+	atomic_store(&held, true);
+	assert_int_equal(ask(lookup, "S-slow", 1000, NULL), ACCOUNT_PENDING);
+	/* The next one is not waited for at all. */
+	assert_int_equal(ask(lookup, "S-b", LONG_NS, NULL), ACCOUNT_PENDING);
+	atomic_store(&held, false);
+	while (ask(lookup, "S-b", 0, "CONTOSO\\S-b") == ACCOUNT_PENDING) {
+		system_sleep_ms(1);
+	}
+	assert_int_equal(ask(lookup, "S-slow", 0, "CONTOSO\\S-slow"), ACCOUNT_FOUND);
+	account_lookup_free(lookup);
+
+	/* Freed while the machine still has not answered. */
+	lookup = account_lookup_new(find, NULL);
+	atomic_store(&asked, 0);
+	atomic_store(&held, true);
+	assert_int_equal(ask(lookup, "S-slow", 1000, NULL), ACCOUNT_PENDING);
+	while (atomic_load(&asked) == 0) {
+		system_sleep_ms(1);
+	}
+	account_lookup_free(lookup);
+	atomic_store(&held, false);
+}
+
+static void the_number_of_accounts_is_bounded(void **state)
+{
+	struct account_lookup *lookup = account_lookup_new(find, NULL);
+	char sid[32];
+
+	(void)state;
+	for (unsigned i = 0; i < ACCOUNTS_MOST; i++) {
+		snprintf(sid, sizeof sid, "S-none-%u", i);
+		ask(lookup, sid, 0, NULL);
+	}
+	assert_int_equal(ask(lookup, "S-a", LONG_NS, NULL), ACCOUNT_HAS_NO_NAME);
+	account_lookup_free(lookup);
+}
+
+/* The owner of a process is its SID until the machine has answered, which the next process shows.
+ */
+static void a_process_gets_the_name_of_its_owner_later(void **state)
+{
+	const struct process_announced anna = { .image = "a.exe",
+						.image_size = 5,
+						.command_line = "",
+						.sid = "S-slow",
+						.sid_size = 6,
+						.parent_id = ETW_RECORD_NO_ID };
+	const struct process_announced other = { .image = "b.exe",
+						 .image_size = 5,
+						 .command_line = "",
+						 .sid = "",
+						 .parent_id = ETW_RECORD_NO_ID };
+	static const struct registry_limits limits;
+	struct registry *registry = registry_new(&limits, NULL);
+	struct names *names = names_new(registry, 100, false, NULL);
+	struct account_lookup *lookup = account_lookup_new(find, NULL);
+	struct processes processes;
+	const char *owner = "";
+
+	(void)state;
+	processes_init(&processes, registry, names, 100, 1 << 20);
+	processes.identities.lookup = lookup;
+	assert_true(processes_set_rules(&processes, NULL, 0, true, NULL));
+	atomic_store(&held, true);
+	processes_announce(&processes, LIFETIME_START, 8, 10, &anna);
+	for (int64_t time = 11; strcmp(owner, "CONTOSO\\S-slow") != 0; time++) {
+		const struct identity *identity = processes_identity(&processes, 8, time);
+
+		owner = intern_text(registry_strings(registry), identity->owner, NULL);
+		if (atomic_load(&held)) {
+			assert_string_equal(owner, "S-slow");
+			atomic_store(&held, false);
+		}
+		system_sleep_ms(1);
+		processes_announce(&processes, LIFETIME_START, 12, time, &other);
+	}
+	processes_done(&processes);
+	account_lookup_free(lookup);
+	names_free(names);
+	registry_free(registry);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_account_is_asked_for_once),
+		cmocka_unit_test(no_consumer_waits_for_a_machine_that_does_not_answer),
+		cmocka_unit_test(the_number_of_accounts_is_bounded),
+		cmocka_unit_test(a_process_gets_the_name_of_its_owner_later),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
