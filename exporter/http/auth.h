@@ -22,7 +22,8 @@ enum auth_result {
 	AUTH_GRANTED,
 	AUTH_DENIED, /* no user, an unknown one, or a wrong password */
 	AUTH_BUSY,   /* too many passwords are being checked; the client should try again in 1 s */
-	AUTH_LATER,  /* this client has just sent a wrong password; it should try again in 1 s */
+	AUTH_LATER,  /* this client has just sent a wrong password, or does not wait until it should
+			try again; it should in 1 s */
 };
 
 /* Counts since auth_new(). */
@@ -41,21 +42,25 @@ enum {
 
 struct auth; /* opaque; any thread */
 
-/* clock_ns: a clock for tests; NULL: os_monotonic_ns(). */
-struct auth *auth_new(uint64_t (*clock_ns)(void), struct etw_error *err);
+/* Returns whether a password has this hash. */
+typedef bool auth_matches(const char *password, const char *hash);
+
+/* clock_ns and matches: for tests; NULL: os_monotonic_ns() and password_matches(). */
+struct auth *auth_new(uint64_t (*clock_ns)(void), auth_matches *matches, struct etw_error *err);
 /* Call it after the last check has returned. NULL is fine. */
 void auth_free(struct auth *auth);
 
 /*
- * Replaces the users by copies of these and empties the cache of passwords. Without users every
- * request is granted. On failure nothing changes.
+ * Replaces the users by copies of these. The passwords of those whose name and hash were there
+ * before stay known. Without users every request is granted. On failure nothing changes.
  */
 bool auth_set_users(struct auth *auth, const struct auth_user *users, size_t count,
 		    struct etw_error *err);
 
 /*
  * Checks the Authorization header of a request (NULL: the request has none). May wait for other
- * checks and compute a hash; that takes at most as long as AUTH_PLACES calls of password_matches().
+ * checks and compute a hash. That takes at most as long as AUTH_PLACES calls of password_matches()
+ * for a client that has sent no wrong password; another one also waits for those that have not.
  */
 enum auth_result auth_check(struct auth *auth, const char *authorization,
 			    const struct client_address *client);

@@ -339,7 +339,7 @@ struct web_config *web_config_open(const char *path, struct problems *problems,
 		error_no_memory(err, "the web configuration");
 		goto fail;
 	}
-	config->auth = auth_new(NULL, err);
+	config->auth = auth_new(NULL, NULL, err);
 	if (!config->auth || !read_files(config, problems, err)) {
 		goto fail;
 	}
