@@ -36,7 +36,7 @@ struct auth_statistics {
 
 enum {
 	AUTH_CACHE_SIZE = 256,  /* right passwords that are remembered */
-	AUTH_PLACES = 4,        /* requests at once whose password is checked or waits to be */
+	AUTH_PLACES = 8,        /* requests at once whose password is checked or waits to be */
 	AUTH_CLIENT_PLACES = 2, /* the most of these places that one client may have */
 };
 
