@@ -441,6 +441,18 @@ static enum auth_result check_in_turn(struct auth *auth, const struct credential
 	return result;
 }
 
+bool auth_knows(struct auth *auth, const char *authorization)
+{
+	struct credentials credentials = { 0 };
+	bool parsed = authorization && parse(authorization, &credentials), knows;
+
+	os_mutex_lock(&auth->mutex);
+	knows = auth->user_count == 0 || (parsed && is_cached(auth, &credentials));
+	os_mutex_unlock(&auth->mutex);
+	forget(&credentials);
+	return knows;
+}
+
 enum auth_result auth_check(struct auth *auth, const char *authorization,
 			    const struct client_address *client)
 {

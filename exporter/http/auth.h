@@ -57,6 +57,9 @@ void auth_free(struct auth *auth);
 bool auth_set_users(struct auth *auth, const struct auth_user *users, size_t count,
 		    struct etw_error *err);
 
+/* Returns whether auth_check() grants this request without a hash. */
+bool auth_knows(struct auth *auth, const char *authorization);
+
 /*
  * Checks the Authorization header of a request (NULL: the request has none). May wait for other
  * checks and compute a hash. That takes at most as long as AUTH_PLACES calls of password_matches()

@@ -5,8 +5,11 @@
  * A worker is a thread that renders a page and writes it into the socket. It waits only when the
  * client takes the page more slowly than it is rendered, so a small page, which fits into the
  * socket, costs a worker some microseconds. The metrics page may be large: clients that read it
- * slowly hold their workers as long as they like. Therefore KEPT_FOR_SMALL workers never take large
- * pages, and a setting may bound the number of large pages further.
+ * slowly hold their workers as long as they like. Therefore DISPATCH_KEPT_FOR_SMALL workers never
+ * take large pages, or half of them if there are fewer. A setting bounds the number of large pages
+ * further, because pages that are rendered at once share the processors: the next one in turn would
+ * wait as long as all of them take. A request whose password must be hashed first is no longer
+ * counted as large, because it would hold the place without rendering anything.
  *
  * When that number of large pages is being answered and a further request for one waits, the
  * slowest client is cut off. Candidates are clients for which a worker waits and which took less
@@ -45,7 +48,6 @@ static const uint64_t PAGE_NS = 60000 * MS, STALL_NS = 5000 * MS, QUEUE_NS = 500
 static const uint64_t RELIEF_NS = 10 * MS, MEASURE_NS = 250 * MS;
 
 enum {
-	KEPT_FOR_SMALL = 8,
 	SLOW_BYTES_PER_S = 1000000,
 	/* Interval at which a waiting worker checks its deadlines. A worker whose client is cut off
 	 * is woken earlier. */
@@ -127,9 +129,11 @@ struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *w
 	}
 	os_mutex_init(&dispatch->mutex);
 	dispatch->waker = waker;
-	assert(workers > KEPT_FOR_SMALL);
+	assert(workers > 0);
 	dispatch->workers = workers;
-	dispatch->most_large = workers - KEPT_FOR_SMALL;
+	dispatch->most_large = workers > DISPATCH_KEPT_FOR_SMALL ?
+				       workers - DISPATCH_KEPT_FOR_SMALL :
+				       workers - workers / 2;
 	if (most_large > 0 && most_large < dispatch->most_large) {
 		dispatch->most_large = most_large;
 	}
@@ -268,6 +272,17 @@ size_t dispatch_idle(struct dispatch *dispatch)
 	}
 	os_mutex_unlock(&dispatch->mutex);
 	return count;
+}
+
+void dispatch_not_large(struct dispatch *dispatch, struct connection *connection)
+{
+	os_mutex_lock(&dispatch->mutex);
+	if (connection->is_large) {
+		connection->is_large = false;
+		dispatch->answering_large--;
+		wake_worker(dispatch);
+	}
+	os_mutex_unlock(&dispatch->mutex);
 }
 
 /* No worker is woken: the caller is a worker, and its next call of dispatch_next() takes a waiting

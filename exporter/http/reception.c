@@ -559,6 +559,11 @@ struct connection *reception_next(struct reception *reception)
 	return dispatch_next(reception->dispatch);
 }
 
+void reception_not_large(struct reception *reception, struct connection *connection)
+{
+	dispatch_not_large(reception->dispatch, connection);
+}
+
 void reception_give_back(struct reception *reception, struct connection *connection)
 {
 	dispatch_give_back(reception->dispatch, connection);

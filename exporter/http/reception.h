@@ -53,6 +53,9 @@ void reception_stop(struct reception *reception);
 /* Waits for a request. The caller answers it and calls reception_give_back(). Returns NULL after
  * reception_stop(). */
 struct connection *reception_next(struct reception *reception);
+void reception_not_large(struct reception *reception,
+			 struct connection *connection); /* see
+							    dispatch.h */
 void reception_give_back(struct reception *reception, struct connection *connection);
 
 /* Reads bytes of the request's head and returns their number; 0 at its end. */

@@ -247,6 +247,11 @@ static bool within_rate(struct web_config *config)
 	return within;
 }
 
+bool web_config_knows(struct web_config *config, const char *authorization)
+{
+	return auth_knows(config->auth, authorization);
+}
+
 int web_config_refuse(struct web_config *config, const char *authorization, const char *client,
 		      const struct client_address *address, const char **headers)
 {
