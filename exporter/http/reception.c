@@ -423,6 +423,11 @@ static void accept_some(struct reception *reception, socket_handle listener, uin
 		case SOCKET_NO_CLIENT:
 			return;
 		case SOCKET_NO_DESCRIPTORS:
+			if (i > 0) {
+				/* Linux says so before it looks whether a client waits. The next
+				 * pass does if the listener is still ready. */
+				return;
+			}
 			if (!connection_list_evict(&reception->list, NULL)) {
 				reception->paused_until_ns = now_ns + PAUSE_NS;
 				return;
