@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Measures whether many requests of some clients keep another client waiting.
 
-fairness.py guess NAME=PORT [--guessers N] [--tries N]
-    N addresses guess passwords without a pause while another one, from a cold start, sends the right one each half second.
-    Prints after how many tries and seconds it is answered. Exit status 1: not within --tries tries.
+fairness.py guess NAME=PORT [--guessers N] [--tries N] [--after SECONDS]
+    N addresses guess passwords without a pause, and SECONDS later another one, from a cold start, sends the right one each half second.
+    Prints after how many tries and seconds it is answered. Exit status 1: not at all, or neither within N tries nor before the
+    server has answered three guesses of each address, which does not depend on how fast the machine is.
 fairness.py pages NAME=PORT,PID [--rounds N] [--limit RATIO] [--memory MB]
     64 clients of one address take metrics pages without a pause, as text, compressed, and as protobuf, while another address
     takes them, too. Prints how long that takes it, alone and beside them. Exit status 1: its median is more than RATIO times the
@@ -13,6 +14,7 @@ What is compared was measured on the same machine within seconds, and a busy mac
 """
 import argparse
 import base64
+import json
 import os
 import socket
 import statistics
@@ -23,6 +25,8 @@ import time
 
 PATIENCE = 120
 CLIENTS = 64
+TRIES_MOST = 50
+WARM_UP = 20
 SAMPLES = 9  # of the time of a page, in each window
 USER, PASSWORD = "prometheus", "fakepassword"
 PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
@@ -54,7 +58,7 @@ def fetch(port, source, headers, stop=None):
 def attack(what, port, count):
     """Runs in a process of its own until its standard input ends, with less of the processors than the server and the probe."""
     os.nice(10)
-    stop, statuses = threading.Event(), {}
+    stop, statuses, turns = threading.Event(), {}, [0] * count
 
     def go_on(number):
         source = f"127.0.1.{number + 1}" if what == "guess" else "127.0.0.1"
@@ -67,22 +71,27 @@ def attack(what, port, count):
                 status = fetch(port, source, FORMATS[what], stop)[0]
             statuses[status] = statuses.get(status, 0) + 1
             turn += 1
+            turns[number] = turn
 
     threads = [threading.Thread(target=go_on, args=(i,)) for i in range(count)]
     for thread in threads:
         thread.start()
+    begun = time.monotonic()
+    # A guess may wait for its turn; pages are under way when each client has had one, or the server is slow.
+    while what != "guess" and min(turns) == 0 and time.monotonic() < begun + WARM_UP:
+        time.sleep(0.05)
     print("begun", flush=True)
     sys.stdin.read()
     stop.set()
     for thread in threads:
         thread.join()
-    print(", ".join(f"{n} x {status or 'no answer'}" for status, n in sorted(statuses.items())), flush=True)
+    json.dump(statuses, sys.stdout)
 
 
 class Attackers:
     def __init__(self, what, port, count):
         self.command = [sys.executable, __file__, "attack", what, str(port), str(count)]
-        self.answers = ""
+        self.statuses = {}
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -91,24 +100,28 @@ class Attackers:
 
     def __exit__(self, *_):
         self.process.stdin.close()
-        self.answers = self.process.stdout.read().strip()
+        self.statuses = {int(status): n for status, n in json.load(self.process.stdout).items()}
         self.process.wait()
+
+    def answers(self):
+        return ", ".join(f"{n} x {status or 'no answer'}" for status, n in sorted(self.statuses.items()))
 
 
 def guess(server, options):
     login = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
     status, tries = 0, 0
     with Attackers("guess", server.port, options.guessers) as attackers:
-        time.sleep(1)
+        time.sleep(options.after)
         begun = time.monotonic()
-        while status != 200 and tries < options.tries:
+        while status != 200 and tries < TRIES_MOST:
             time.sleep(0.5 if tries else 0)
             tries += 1
             status, _ = fetch(server.port, "127.0.2.1", f"Authorization: Basic {login}\r\n")
         seconds = time.monotonic() - begun
     answer = f"200 after {seconds:.1f} s, try {tries}" if status == 200 else f"never, {tries} tries, {seconds:.1f} s"
-    print(f"guess: {options.guessers} addresses, {server.name}: {answer} (guessers: {attackers.answers})", flush=True)
-    return status == 200
+    print(f"guess: {options.guessers} addresses, {server.name}: {answer} (guessers: {attackers.answers()})", flush=True)
+    guesses = attackers.statuses.get(401, 0)
+    return status == 200 and (tries <= options.tries or guesses <= 3 * options.guessers)
 
 
 def page_times(server, what):
@@ -131,7 +144,7 @@ def pages(server, options):
             ratio = statistics.median(beside) / statistics.median(alone)
             print(f"pages: {what}, {server.name}: alone {statistics.median(alone):.3f} s, beside {CLIENTS} clients "
                   f"{statistics.median(beside):.3f} s ({max(beside):.3f}), {ratio:.1f} times; "
-                  f"at most {server.peak_mb():.0f} MB (they: {attackers.answers})", flush=True)
+                  f"at most {server.peak_mb():.0f} MB (they: {attackers.answers()})", flush=True)
             if ratio <= options.limit:
                 break
         else:
@@ -162,7 +175,8 @@ def main():
     parser.add_argument("what", choices=["guess", "pages"])
     parser.add_argument("server", type=Server)
     parser.add_argument("--guessers", type=int, default=16)
-    parser.add_argument("--tries", type=int, default=50)
+    parser.add_argument("--tries", type=int, default=TRIES_MOST)
+    parser.add_argument("--after", type=float, default=1)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--limit", type=float, default=float("inf"))
     parser.add_argument("--memory", type=float, default=float("inf"))

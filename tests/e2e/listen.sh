@@ -54,6 +54,17 @@ if command -v python3 >/dev/null; then
 	end_exporter
 fi
 
+# ---- few threads, because a thread needs address space for its stack ----
+if [ -z "${SANITIZERS:-}" ]; then
+	runner=(bash -c 'ulimit -v 90000 && exec "$@"' bash)
+	start_exporter --replay.file="$work/sample.etl"
+	runner=()
+	grep -q 'The system allows few threads.* threads=[1-9]' "$work/log" || fail "no word of few threads: $(cat "$work/log")"
+	healthy "$url" || fail "no answer with few threads"
+	curl -fsS "$url/metrics" | says '^etw_exporter_build_info' || fail "no page with few threads"
+	end_exporter
+fi
+
 # ---- one descriptor for clients: each is answered whole, also one that asks some time after it has connected ----
 if command -v python3 >/dev/null && command -v prlimit >/dev/null; then
 	start_exporter --replay.file="$work/sample.etl"

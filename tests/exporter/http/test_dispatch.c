@@ -96,6 +96,51 @@ static void a_connection_that_is_cut_off_behind_its_answer_is_not_kept(void **st
 	assert_ptr_equal(dispatch_next(fixture->dispatch), fixture->waiting);
 }
 
+/* A request whose password must be hashed first holds no place of a scrape meanwhile. */
+static void a_request_that_counts_as_small_makes_room_for_a_large_one(void **state)
+{
+	struct fixture *fixture = *state;
+
+	dispatch_not_large(fixture->dispatch, fixture->answered);
+	assert_false(dispatch_relieve(fixture->dispatch, os_monotonic_ns()));
+	assert_ptr_equal(dispatch_next(fixture->dispatch), fixture->waiting);
+	give_back(fixture);
+	fixture->answered->is_large = true;
+	dispatch_add(fixture->dispatch, fixture->answered);
+	assert_true(dispatch_relieve(fixture->dispatch, os_monotonic_ns())); /* it waits again */
+}
+
+/* Where the system allows few threads, large pages are answered, too, but not by all of them. */
+static void few_workers_answer_small_and_large_pages(void **state)
+{
+	static const struct client_address address;
+
+	(void)state;
+	assert_true(sockets_start(&(struct etw_error){ 0 }));
+	for (size_t workers = 1; workers <= 4; workers++) {
+		struct connection *large[2] = { large_request(), large_request() };
+		struct connection *small = connection_new(SOCKET_NONE, &address);
+		struct etw_error err;
+		struct waker *waker = waker_new(&err);
+		struct dispatch *dispatch = dispatch_new(workers, 1, waker, &err);
+
+		assert_true(small && waker && dispatch);
+		dispatch_add(dispatch, large[0]);
+		assert_ptr_equal(dispatch_next(dispatch), large[0]);
+		dispatch_add(dispatch, large[1]);
+		dispatch_add(dispatch, small);
+		assert_ptr_equal(dispatch_next(dispatch), small);
+		dispatch_give_back(dispatch, large[0]);
+		assert_ptr_equal(dispatch_next(dispatch), large[1]);
+		connection_free(large[0], false);
+		connection_free(large[1], false);
+		connection_free(small, false);
+		dispatch_free(dispatch);
+		waker_free(waker);
+	}
+	sockets_stop();
+}
+
 /* ---- which is answered next ---- */
 
 enum { OF_ONE = 5 };
@@ -265,6 +310,9 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(
 			a_connection_that_is_cut_off_behind_its_answer_is_not_kept, begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_request_that_counts_as_small_makes_room_for_a_large_one, begin, end),
+		cmocka_unit_test(few_workers_answer_small_and_large_pages),
 		cmocka_unit_test(a_client_with_many_requests_keeps_no_other_waiting),
 		cmocka_unit_test(overdue_requests_are_found_in_any_order),
 		cmocka_unit_test(requests_one_after_another_have_one_worker),
