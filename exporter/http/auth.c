@@ -66,7 +66,7 @@ struct record {
 	uint64_t noted_ns;         /* when it was refused last */
 	uint64_t wrong_ns;         /* when it sent its last wrong password */
 	uint64_t penalty_until_ns; /* for a wrong password */
-	uint64_t retry_ns;         /* it got no place and was told to come again then */
+	uint64_t retry_ns;         /* it got no place and should come again then */
 };
 
 struct auth {
@@ -309,7 +309,7 @@ static bool goes_before(const struct place *a, const struct place *b)
 static struct place *take_place(struct auth *auth, const struct client_address *client,
 				const struct record *record)
 {
-	const struct place wanted = { .client = *client,
+	const struct place requested = { .client = *client,
 				      .number = auth->last_number + 1,
 				      .wrong_ns = record ? record->wrong_ns : 0 };
 	struct place *chosen = NULL;
@@ -322,15 +322,15 @@ static struct place *take_place(struct auth *auth, const struct client_address *
 		if (place->computing || (chosen && chosen->number == 0)) {
 			continue;
 		}
-		if (place->number == 0 || goes_before(chosen ? chosen : &wanted, place)) {
+		if (place->number == 0 || goes_before(chosen ? chosen : &requested, place)) {
 			chosen = place;
 		}
 	}
 	if (!chosen || of_client >= AUTH_CLIENT_PLACES || auth->stopped) {
 		return NULL;
 	}
-	auth->last_number = wanted.number;
-	*chosen = wanted;
+	auth->last_number = requested.number;
+	*chosen = requested;
 	os_condition_wake_all(&auth->changed);
 	return chosen;
 }

@@ -6,10 +6,13 @@
  * client takes the page more slowly than it is rendered, so a small page, which fits into the
  * socket, costs a worker some microseconds. The metrics page may be large: clients that read it
  * slowly hold their workers as long as they like. Therefore DISPATCH_KEPT_FOR_SMALL workers never
- * take large pages, or half of them if there are fewer. A setting bounds the number of large pages
- * further, because pages that are rendered at once share the processors: the next one in turn would
- * wait as long as all of them take. A request whose password must be hashed first is no longer
- * counted as large, because it would hold the place without rendering anything.
+ * take large pages, or half of them if there are fewer, and a setting may bound the number of large
+ * pages further.
+ *
+ * Pages that are rendered at once share the processors: the next one in turn would wait as long as
+ * all of them take. So a large page begins only while fewer than `most_rendered` are being
+ * rendered. Those whose clients let the worker wait do not count, nor does a request whose password
+ * must be hashed first.
  *
  * When that number of large pages is being answered and a further request for one waits, the
  * slowest client is cut off. Candidates are clients for which a worker waits and which took less
@@ -70,7 +73,7 @@ struct dispatch {
 	struct os_mutex mutex;
 	struct waker *waker;
 	size_t workers;
-	size_t most_large;
+	size_t most_large, most_rendered;
 
 	/* Guarded by the mutex. */
 	struct idle_worker *idle; /* the one that became idle last comes first */
@@ -118,8 +121,8 @@ static void list_remove(struct list *list, struct connection *connection)
 	connection->next = connection->previous = NULL;
 }
 
-struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *waker,
-			      struct etw_error *err)
+struct dispatch *dispatch_new(size_t workers, size_t most_large, size_t most_rendered,
+			      struct waker *waker, struct etw_error *err)
 {
 	struct dispatch *dispatch = calloc(1, sizeof *dispatch);
 
@@ -137,6 +140,7 @@ struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *w
 	if (most_large > 0 && most_large < dispatch->most_large) {
 		dispatch->most_large = most_large;
 	}
+	dispatch->most_rendered = most_rendered > 0 ? most_rendered : dispatch->most_large;
 	return dispatch;
 }
 
@@ -215,9 +219,20 @@ void dispatch_add(struct dispatch *dispatch, struct connection *connection)
 	os_mutex_unlock(&dispatch->mutex);
 }
 
+static bool large_is_full(const struct dispatch *dispatch)
+{
+	return dispatch->answering_large >= dispatch->most_large;
+}
+
+/* The caller holds the mutex. */
 static bool large_may_begin(const struct dispatch *dispatch)
 {
-	return dispatch->answering_large < dispatch->most_large;
+	size_t rendered = 0;
+
+	for (const struct connection *c = dispatch->answering.first; c; c = c->next) {
+		rendered += c->is_large && !atomic_load_explicit(&c->waits, memory_order_relaxed);
+	}
+	return !large_is_full(dispatch) && rendered < dispatch->most_rendered;
 }
 
 /* Returns the connection that a free worker must answer next, or NULL. The caller holds the
@@ -405,7 +420,7 @@ bool dispatch_relieve(struct dispatch *dispatch, uint64_t now_ns)
 
 	os_mutex_lock(&dispatch->mutex);
 	small = dispatch->small.first && dispatch->answering_count >= dispatch->workers;
-	large = dispatch->large.first && !large_may_begin(dispatch);
+	large = dispatch->large.first && large_is_full(dispatch);
 	if ((small || large) && now_ns > dispatch->relieved_ns + RELIEF_NS &&
 	    !enough_are_cut(dispatch, small ? &dispatch->small : &dispatch->large)) {
 		cut_slowest(dispatch, !small, now_ns);
@@ -448,6 +463,16 @@ static void measure(struct connection *connection, uint64_t now_ns)
 	}
 }
 
+/* A page that waits for its client is not being rendered: another one may begin. */
+static void let_large_begin(struct dispatch *dispatch)
+{
+	os_mutex_lock(&dispatch->mutex);
+	if (dispatch->large.first && large_may_begin(dispatch)) {
+		wake_worker(dispatch);
+	}
+	os_mutex_unlock(&dispatch->mutex);
+}
+
 bool dispatch_send(struct dispatch *dispatch, struct connection *connection, const char *bytes,
 		   size_t size)
 {
@@ -480,7 +505,10 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 					    CLOSED_SLOW :
 					    CLOSED_CLIENT);
 		} else {
-			atomic_store_explicit(&connection->waits, true, memory_order_relaxed);
+			if (!atomic_exchange_explicit(&connection->waits, true,
+						      memory_order_relaxed)) {
+				let_large_begin(dispatch);
+			}
 			socket_wait(connection->socket, result == TLS_WANT_WRITE, LOOK_MS);
 			looks++;
 		}

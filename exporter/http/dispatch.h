@@ -19,10 +19,11 @@ struct dispatch; /* opaque */
 enum { DISPATCH_KEPT_FOR_SMALL = 8 }; /* workers that answer no large pages */
 
 /* workers: their number, at least 1. most_large: how many large pages are answered at the same
- * time; 0: as many as there are workers for them. The waker (borrowed) is woken when a connection
- * comes back. */
-struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *waker,
-			      struct etw_error *err);
+ * time; 0: as many as there are workers for them. most_rendered: how many of these begin while none
+ * waits for its client; 0: most_large. The waker (borrowed) is woken when a connection comes
+ * back. */
+struct dispatch *dispatch_new(size_t workers, size_t most_large, size_t most_rendered,
+			      struct waker *waker, struct etw_error *err);
 void dispatch_free(struct dispatch *dispatch); /* NULL is fine */
 
 /* ---- the reception's thread ---- */

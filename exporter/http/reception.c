@@ -503,9 +503,10 @@ struct reception *reception_new(const struct reception_options *options, struct 
 	reception->others = calloc(1 + options->listener_count, sizeof *reception->others);
 	allowed = calloc(options->allowed_count + 1, sizeof *allowed);
 	reception->waker = waker_new(err);
-	reception->dispatch = reception->waker ? dispatch_new(options->workers, options->most_large,
-							      reception->waker, err) :
-						 NULL;
+	reception->dispatch = reception->waker ?
+				      dispatch_new(options->workers, options->most_large,
+						   options->most_rendered, reception->waker, err) :
+				      NULL;
 	if (!reception->dispatch) {
 		goto fail;
 	}

@@ -20,7 +20,7 @@ struct reception_options {
 	struct address_range *allowed; /* copied; none: every address */
 	size_t allowed_count;
 	size_t workers;    /* number of threads that call reception_next() */
-	size_t most_large; /* see dispatch.h */
+	size_t most_large, most_rendered; /* see dispatch.h */
 
 	void *context; /* passed to these functions, which run on any thread */
 	/* Returns whether a page may be large. target: of the request, without its query. */

@@ -30,8 +30,8 @@
 #include "exporter/http/web_config.h"
 
 enum {
-	SCRAPES_PER_PROCESSOR = 2, /* at once, without a setting */
-	THREADS_BESIDE = 4,        /* that the program needs besides its workers */
+	PAGES_PER_PROCESSOR = 2, /* that are rendered at once, without a setting */
+	THREADS_BESIDE = 4,      /* that the program needs besides its workers */
 };
 
 /* ---- requests ---- */
@@ -269,11 +269,9 @@ static bool parse_allowed(const struct http_options *options, struct address_ran
 /* Returns how many scrapes are answered at once. */
 static size_t most_scrapes(const struct http_options *options)
 {
-	uint64_t most = options->max_scrapes > 0 ?
-				options->max_scrapes :
-				(uint64_t)SCRAPES_PER_PROCESSOR * os_processors();
-
-	return most < SCRAPES_MOST ? (size_t)most : SCRAPES_MOST;
+	return options->max_scrapes > 0 && options->max_scrapes < SCRAPES_MOST ?
+		       (size_t)options->max_scrapes :
+		       SCRAPES_MOST;
 }
 
 static void wait_for_unlock(void *mutex)
@@ -284,9 +282,9 @@ static void wait_for_unlock(void *mutex)
 
 /* Starts so many threads, or as many as the system allows, and ends them. Returns their number; err
  * has the reason if there are fewer. */
-static size_t try_threads(size_t wanted, struct etw_error *err)
+static size_t try_threads(size_t planned, struct etw_error *err)
 {
-	struct os_thread *threads = calloc(wanted, sizeof *threads);
+	struct os_thread *threads = calloc(planned, sizeof *threads);
 	struct os_mutex mutex;
 	size_t count = 0;
 
@@ -296,7 +294,7 @@ static size_t try_threads(size_t wanted, struct etw_error *err)
 	}
 	os_mutex_init(&mutex);
 	os_mutex_lock(&mutex);
-	while (count < wanted && os_thread_start(&threads[count], wait_for_unlock, &mutex, err)) {
+	while (count < planned && os_thread_start(&threads[count], wait_for_unlock, &mutex, err)) {
 		count++;
 	}
 	os_mutex_unlock(&mutex);
@@ -312,22 +310,22 @@ static size_t try_threads(size_t wanted, struct etw_error *err)
 static bool choose_workers(struct http_server *server, const struct http_options *options,
 			   struct etw_error *err)
 {
-	size_t wanted =
+	size_t planned =
 		most_scrapes(options) + DISPATCH_KEPT_FOR_SMALL + (options->web ? AUTH_PLACES : 0);
 	struct etw_error reason = { 0 };
-	size_t allowed = try_threads(wanted + THREADS_BESIDE, &reason);
+	size_t allowed = try_threads(planned + THREADS_BESIDE, &reason);
 
-	server->workers = allowed < wanted + THREADS_BESIDE ? allowed / 2 : wanted;
+	server->workers = allowed < planned + THREADS_BESIDE ? allowed / 2 : planned;
 	if (server->workers == 0) {
 		return error_set(err, ETW_ERROR_SYSTEM,
 				 "the web server needs a few threads more than the %zu that the "
 				 "system allows: %s",
 				 allowed, reason.text);
 	}
-	if (server->workers < wanted) {
+	if (server->workers < planned) {
 		log_warning("The system allows few threads, so fewer requests are answered at the "
 			    "same time",
-			    log_u64("threads", server->workers), log_u64("wanted", wanted),
+			    log_u64("threads", server->workers), log_u64("planned", planned),
 			    log_text("reason", reason.text));
 	}
 	return true;
@@ -346,6 +344,9 @@ static bool open_reception(struct http_server *server, const struct http_options
 		.allowed_count = options->allowed_count,
 		.workers = server->workers,
 		.most_large = most_scrapes(options),
+		.most_rendered = options->max_scrapes > 0 ?
+					 0 :
+					 (size_t)PAGES_PER_PROCESSOR * os_processors(),
 		.context = server,
 		.is_large = is_large,
 		.tls = current_tls,
