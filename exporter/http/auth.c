@@ -74,9 +74,9 @@ struct auth {
 	auth_matches *matches;
 	uint8_t key[DIGEST_SIZE];
 
-	struct os_mutex mutex; /* guards all members below */
+	struct os_mutex mutex;       /* guards all members below */
 	struct os_condition changed; /* a place was taken or left */
-	struct user *users; /* owned */
+	struct user *users;          /* owned */
 	size_t user_count;
 	uint8_t cache[AUTH_CACHE_SIZE][DIGEST_SIZE];
 	size_t cached, cache_next;
@@ -310,8 +310,8 @@ static struct place *take_place(struct auth *auth, const struct client_address *
 				const struct record *record)
 {
 	const struct place requested = { .client = *client,
-				      .number = auth->last_number + 1,
-				      .wrong_ns = record ? record->wrong_ns : 0 };
+					 .number = auth->last_number + 1,
+					 .wrong_ns = record ? record->wrong_ns : 0 };
 	struct place *chosen = NULL;
 	unsigned of_client = 0;
 

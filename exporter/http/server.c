@@ -282,9 +282,9 @@ static void wait_for_unlock(void *mutex)
 
 /* Starts so many threads, or as many as the system allows, and ends them. Returns their number; err
  * has the reason if there are fewer. */
-static size_t try_threads(size_t planned, struct etw_error *err)
+static size_t try_threads(size_t usual, struct etw_error *err)
 {
-	struct os_thread *threads = calloc(planned, sizeof *threads);
+	struct os_thread *threads = calloc(usual, sizeof *threads);
 	struct os_mutex mutex;
 	size_t count = 0;
 
@@ -294,7 +294,7 @@ static size_t try_threads(size_t planned, struct etw_error *err)
 	}
 	os_mutex_init(&mutex);
 	os_mutex_lock(&mutex);
-	while (count < planned && os_thread_start(&threads[count], wait_for_unlock, &mutex, err)) {
+	while (count < usual && os_thread_start(&threads[count], wait_for_unlock, &mutex, err)) {
 		count++;
 	}
 	os_mutex_unlock(&mutex);
@@ -310,22 +310,22 @@ static size_t try_threads(size_t planned, struct etw_error *err)
 static bool choose_workers(struct http_server *server, const struct http_options *options,
 			   struct etw_error *err)
 {
-	size_t planned =
+	size_t usual =
 		most_scrapes(options) + DISPATCH_KEPT_FOR_SMALL + (options->web ? AUTH_PLACES : 0);
 	struct etw_error reason = { 0 };
-	size_t allowed = try_threads(planned + THREADS_BESIDE, &reason);
+	size_t allowed = try_threads(usual + THREADS_BESIDE, &reason);
 
-	server->workers = allowed < planned + THREADS_BESIDE ? allowed / 2 : planned;
+	server->workers = allowed < usual + THREADS_BESIDE ? allowed / 2 : usual;
 	if (server->workers == 0) {
 		return error_set(err, ETW_ERROR_SYSTEM,
 				 "the web server needs a few threads more than the %zu that the "
 				 "system allows: %s",
 				 allowed, reason.text);
 	}
-	if (server->workers < planned) {
+	if (server->workers < usual) {
 		log_warning("The system allows few threads, so fewer requests are answered at the "
 			    "same time",
-			    log_u64("threads", server->workers), log_u64("planned", planned),
+			    log_u64("threads", server->workers), log_u64("usual", usual),
 			    log_text("reason", reason.text));
 	}
 	return true;

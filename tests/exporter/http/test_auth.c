@@ -427,7 +427,7 @@ static void start(struct login *login, struct auth *auth, const char *header, un
 /* Hashes that take as long as the test wants: each waits until it may end. */
 static atomic_uint begun, may_end;
 
-static bool matches_when_told(const char *password, const char *hash)
+static bool matches_when_allowed(const char *password, const char *hash)
 {
 	unsigned number = atomic_fetch_add(&begun, 1) + 1;
 
@@ -440,7 +440,7 @@ static bool matches_when_told(const char *password, const char *hash)
 
 static struct auth *users_with_slow_hashes(void)
 {
-	struct auth *auth = users_with(matches_when_told, alice, 1);
+	struct auth *auth = users_with(matches_when_allowed, alice, 1);
 
 	atomic_store(&begun, 0);
 	atomic_store(&may_end, 0);
@@ -509,7 +509,7 @@ static void strangers_cannot_take_all_threads(void **state)
 	auth_free(auth);
 }
 
-/* One that gets no place is told to come again in a second, and gains nothing by coming earlier. */
+/* One that gets no place should come again in a second, and gains nothing by coming earlier. */
 static void a_client_without_a_place_has_none_for_a_second(void **state)
 {
 	struct auth *auth = users_with_slow_hashes();

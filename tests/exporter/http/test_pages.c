@@ -624,7 +624,7 @@ static void lifecycle_requests_are_for_names_of_the_exporter(void **state)
 {
 	static const char *const refused[] = { "evil:9189", "evil", "localhost.evil.example",
 					       "127.0.0.1.evil:9189", "proxy.evil" };
-	static const char *const taken[] = { "127.0.0.1:9189", "10.1.2.3",	  "[::1]:9189",
+	static const char *const taken[] = { "127.0.0.1:9189", "10.1.2.3",       "[::1]:9189",
 					     "[2001:db8::1]",  "localhost:9189", "LOCALHOST",
 					     "proxy:9189",     "proxy" };
 	static const char *const pages[] = { "reload", "record", "quit" };
@@ -638,8 +638,8 @@ static void lifecycle_requests_are_for_names_of_the_exporter(void **state)
 			snprintf(path, sizeof path, "/etw/-/%s", pages[j]);
 			snprintf(line, sizeof line, "Host: %s\r\n", refused[i]);
 			expect(&fixture, "POST", path, line, 403, "another host");
-			snprintf(line, sizeof line, "Host: %s\r\nOrigin: http://%s\r\n",
-				 refused[i], refused[i]);
+			snprintf(line, sizeof line, "Host: %s\r\nOrigin: http://%s\r\n", refused[i],
+				 refused[i]);
 			expect(&fixture, "PUT", path, line, 403, "another host");
 		}
 	}
