@@ -130,6 +130,9 @@ uint32_t os_process_id(void); /* of this process */
 /* Returns how many processors this program may use at once; at least 1. */
 unsigned os_processors(void);
 
+/* Writes the name of this computer in DNS, on Windows with its domain. Without one: "". */
+void os_computer_name(char *name, size_t size);
+
 uint64_t os_monotonic_ns(void);
 uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
 

@@ -189,6 +189,14 @@ unsigned os_processors(void)
 	return online > 0 ? (unsigned)online : 1;
 }
 
+void os_computer_name(char *name, size_t size)
+{
+	name[0] = '\0';
+	if (gethostname(name, size) != 0 || !memchr(name, '\0', size)) {
+		name[0] = '\0';
+	}
+}
+
 /* Reads a small file of /proc as a string; false if it does not exist. */
 static bool read_proc(const char *path, char *text, size_t text_size)
 {

@@ -155,6 +155,15 @@ unsigned os_processors(void)
 	return count > 0 ? count : 1; /* 0: the process has threads in several processor groups */
 }
 
+void os_computer_name(char *name, size_t size)
+{
+	DWORD count = (DWORD)size;
+
+	if (!GetComputerNameExA(ComputerNameDnsFullyQualified, name, &count)) {
+		name[0] = '\0';
+	}
+}
+
 /* The names with K32 are in kernel32, so no other DLL is needed. */
 void os_process_stats(struct os_process_stats *stats)
 {

@@ -37,8 +37,10 @@
 #include "metrics/native_buckets.h"
 #include "metrics/registry_internal.h"
 
-/* How long ago a process must have ended before its label sets are evicted; 100 ns. */
-#define EVICT_AFTER (INT64_C(600) * 10000000)
+/* How long ago a process must have ended before its label sets are evicted, so that its last values
+ * have been scraped; 100 ns. A longer time would let names that are renewed ten times a second fill
+ * a family of 2000 for good. */
+#define EVICT_AFTER (INT64_C(60) * 10000000)
 
 enum {
 	WATCHED = 2,      /* a family is watched if less than this part of its limit is left */

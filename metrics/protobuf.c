@@ -3,10 +3,9 @@
  * Renders families as io.prometheus.client.MetricFamily, each message with its size before it
  * ("delimited").
  *
- * A message begins with its size, so it is built in memory: the page's buffer grows with it. To
- * bound this memory, a family of more than MESSAGE_SIZE is written as several messages of the same
- * name, one after the other. Prometheus reads message by message, and a family within the default
- * limits is one message. Submessages are written in the same way: first their bytes, which are then
+ * A message begins with its size, so it is built in memory. Each client that takes a page has such a
+ * memory, so it is small: a family of more than MESSAGE_SIZE is written as several messages of the
+ * same name, one after the other. Prometheus reads message by message. Submessages are written in the same way: first their bytes, which are then
  * moved by the few bytes that their size needs.
  *
  * Labels come from the prefix of the sample, `x",b="y"} `; the escapes of values are undone.
@@ -26,7 +25,7 @@
 #include "metrics/exposition_internal.h"
 
 enum {
-	MESSAGE_SIZE = 4 * 1024 * 1024, /* a larger family continues in another message */
+	MESSAGE_SIZE = CHUNK_SIZE, /* a larger family continues in another message */
 	SIZE_ROOM = 10, /* bytes that are kept free before a message, for its size */
 
 	/* Fields: number << 3 | wire type (0: varint, 1: eight bytes, 2: bytes). */

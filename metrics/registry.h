@@ -233,7 +233,7 @@ void family_hide_all(struct family *family, const struct shard *shard);
 
 /*
  * Label sets of families with dynamic labels are evicted for three reasons: the family is nearly
- * full, and the process that they name ended 10 minutes ago or more (or they name none and did not
+ * full, and the process that they name ended a minute ago or more (or they name none and did not
  * change for that time); they did not change for limits.idle_100ns; they are hidden. An eviction
  * does not wait for a shard without an owner, so such a shard must not count in these families
  * while other threads call shard_tend().

@@ -12,6 +12,7 @@
 #include "base/client_address.h"
 #include "base/text.h"
 
+struct connection;
 struct web_config;
 
 /* Texts are valid until the page returns. */
@@ -22,9 +23,10 @@ struct http_request {
 	const char *version; /* "1.1" */
 	const char *client;  /* `address` as text, for the log */
 	const struct client_address *address;
-	bool is_head;           /* HEAD: the answer ends after its head */
-	void *connection;       /* civetweb's connection */
-	struct web_config *web; /* borrowed; each answer has its headers; NULL: none */
+	bool is_head;            /* HEAD: the answer ends after its head */
+	void *connection;        /* civetweb's connection */
+	struct connection *ours; /* the same, as the reception knows it */
+	struct web_config *web;  /* borrowed; each answer has its headers; NULL: none */
 };
 
 /* Returns the value of a header of the request, or NULL. If the header occurs several times, the

@@ -5,7 +5,8 @@
  * Checking a password takes a bcrypt hash: tens of milliseconds of a processor at the usual cost.
  * Prometheus sends its password with each scrape, so a right password is remembered: not in plain
  * text, but as an HMAC of name, password and hash, with a key that is made when the program starts.
- * Replacing the users empties this cache.
+ * A user who is removed or gets another hash makes other HMACs, so what is remembered of him is no
+ * longer found. What is remembered of the others stays valid when users are replaced.
  *
  * Strangers must not learn which users exist. For an unknown name a hash is computed as for a known
  * one: with the hash of a user who is chosen by the name, so that costs that differ between users
@@ -15,10 +16,15 @@
  *
  * Strangers must not occupy the machine either. One hash is computed at a time. Further requests
  * wait in a queue with fewer places than the web server has threads; one client gets only some of
- * them. Requests without a place are refused at once. After a wrong password a client waits three
- * times as long as its hash took until another hash is computed for it, so it gets at most a
- * quarter of one processor. Clients differ by address as for other limits (client_address_alike());
- * those behind one proxy count as one, but a password that is known to be right is never refused.
+ * them. After a wrong password a client waits three times as long as its hash took until another
+ * hash is computed for it, so it gets at most a quarter of one processor.
+ *
+ * Nor must those who guess keep out those who know. A client whose last wrong password is longer
+ * ago goes first, and one that has sent none goes before all others. If no place is free, it takes
+ * the place of the client that would go last. A client that gets no place, or loses it, is refused
+ * until it has waited as long as the answer says, so that asking without a pause is no advantage.
+ * Clients differ by address as for other limits (client_address_alike()); those behind one proxy
+ * count as one, but a password that is known to be right is never refused.
  *
  * Names are compared with all users, each in constant time. A password with a NUL cannot be right,
  * because crypt_r() only reads what precedes the NUL.
@@ -35,8 +41,10 @@
 
 enum {
 	PENALTY_FACTOR = 3,
-	PENALTIES = 64, /* clients remembered because of a wrong password */
+	RECORDS = 1024, /* clients remembered because they were refused */
 };
+
+static const uint64_t RETRY_NS = UINT64_C(1000000000); /* "Retry-After: 1" */
 
 struct user {
 	char *name; /* owned */
@@ -47,29 +55,35 @@ struct user {
 /* A request whose password is being checked or waits to be. */
 struct place {
 	struct client_address client;
-	uint64_t number; /* the lowest number is computed next; 0: the place is free */
+	uint64_t number;   /* in the order of arrival; 0: the place is free */
+	uint64_t wrong_ns; /* the client's, from its record */
+	bool computing;
 };
 
-struct penalty {
+/* What is remembered of a client that was refused. Times are those of the clock; 0: never. */
+struct record {
 	struct client_address client;
-	uint64_t until_ns;
+	uint64_t noted_ns;         /* when it was refused last */
+	uint64_t wrong_ns;         /* when it sent its last wrong password */
+	uint64_t penalty_until_ns; /* for a wrong password */
+	uint64_t retry_ns;         /* it got no place and should come again then */
 };
 
 struct auth {
 	uint64_t (*clock_ns)(void);
+	auth_matches *matches;
 	uint8_t key[DIGEST_SIZE];
 
-	struct os_mutex mutex; /* guards all members below */
-	struct os_condition freed;
-	struct user *users; /* owned */
+	struct os_mutex mutex;       /* guards all members below */
+	struct os_condition changed; /* a place was taken or left */
+	struct user *users;          /* owned */
 	size_t user_count;
 	uint8_t cache[AUTH_CACHE_SIZE][DIGEST_SIZE];
 	size_t cached, cache_next;
 	struct place places[AUTH_PLACES];
 	uint64_t last_number;
-	struct penalty penalties[PENALTIES];
-	size_t penalty_next;
-	bool computing, stopped;
+	struct record records[RECORDS];
+	bool stopped;
 	struct auth_statistics statistics;
 };
 
@@ -107,7 +121,6 @@ bool auth_set_users(struct auth *auth, const struct auth_user *users, size_t cou
 	before_count = auth->user_count;
 	auth->users = copies;
 	auth->user_count = count;
-	auth->cached = auth->cache_next = 0;
 	os_mutex_unlock(&auth->mutex);
 	free_users(before, before_count);
 	return true;
@@ -137,8 +150,8 @@ struct credentials {
 	const char *password;
 };
 
-/* Parses the header: the scheme "Basic" in any case, blanks, then base64. Returns false if it is
- * malformed. */
+/* Parses the header: the scheme "Basic" in any case, blanks, then base64. Blanks at the end are not
+ * a part of a header (RFC 9110, section 5.5). Returns false if there is anything else. */
 static bool parse(const char *header, struct credentials *credentials)
 {
 	static const char scheme[] = "basic ";
@@ -151,7 +164,10 @@ static bool parse(const char *header, struct credentials *credentials)
 	}
 	header += sizeof scheme - 1;
 	header += strspn(header, " ");
-	size = strcspn(header, " ");
+	size = strlen(header);
+	while (size > 0 && (header[size - 1] == ' ' || header[size - 1] == '\t')) {
+		size--;
+	}
 	if (!crypto_base64_decode(header, size, &credentials->bytes, &credentials->size)) {
 		return false;
 	}
@@ -224,76 +240,117 @@ static void put_into_cache(struct auth *auth, const struct credentials *credenti
 	auth->cached += auth->cached < AUTH_CACHE_SIZE;
 }
 
-/* ---- places and penalties ---- */
+/* ---- records and places ---- */
 
-static bool has_penalty(const struct auth *auth, const struct client_address *client)
+/* Returns the record of a client, or NULL. */
+static struct record *find_record(struct auth *auth, const struct client_address *client)
 {
-	uint64_t now = auth->clock_ns();
+	for (size_t i = 0; i < RECORDS; i++) {
+		struct record *record = &auth->records[i];
 
-	for (size_t i = 0; i < PENALTIES; i++) {
-		if (auth->penalties[i].until_ns > now &&
-		    client_address_alike(&auth->penalties[i].client, client)) {
-			return true;
+		if (record->noted_ns > 0 && client_address_alike(&record->client, client)) {
+			return record;
 		}
 	}
-	return false;
+	return NULL;
 }
 
-/* Lets a client wait after a wrong password. Replaces the client's former penalty, or else the
- * oldest penalty. took_ns: how long its hash took. */
+/* Returns the record of a client that is refused. A new one replaces the record of the client that
+ * has not been refused for the longest time. */
+static struct record *note_refusal(struct auth *auth, const struct client_address *client)
+{
+	struct record *record = find_record(auth, client);
+
+	if (!record) {
+		record = &auth->records[0];
+		for (size_t i = 1; i < RECORDS; i++) {
+			if (auth->records[i].noted_ns < record->noted_ns) {
+				record = &auth->records[i];
+			}
+		}
+		*record = (struct record){ .client = *client };
+	}
+	record->noted_ns = auth->clock_ns();
+	return record;
+}
+
+static bool has_penalty(struct auth *auth, const struct client_address *client)
+{
+	const struct record *record = find_record(auth, client);
+
+	return record && record->penalty_until_ns > auth->clock_ns();
+}
+
+/* Whether a client with this record (or NULL) must wait before it may take a place. */
+static bool must_wait(const struct auth *auth, const struct record *record)
+{
+	uint64_t now_ns = auth->clock_ns();
+
+	return record && (record->penalty_until_ns > now_ns || record->retry_ns > now_ns);
+}
+
+/* Lets a client wait after a wrong password. took_ns: how long its hash took. */
 static void give_penalty(struct auth *auth, const struct client_address *client, uint64_t took_ns)
 {
-	struct penalty *penalty = NULL;
+	struct record *record = note_refusal(auth, client);
 
-	for (size_t i = 0; i < PENALTIES && !penalty; i++) {
-		if (client_address_alike(&auth->penalties[i].client, client)) {
-			penalty = &auth->penalties[i];
-		}
-	}
-	if (!penalty) {
-		penalty = &auth->penalties[auth->penalty_next];
-		auth->penalty_next = (auth->penalty_next + 1) % PENALTIES;
-	}
-	penalty->client = *client;
-	penalty->until_ns = auth->clock_ns() + PENALTY_FACTOR * took_ns;
+	record->wrong_ns = record->noted_ns;
+	record->penalty_until_ns = record->noted_ns + PENALTY_FACTOR * took_ns;
 }
 
-/* Takes a place for a client. Returns NULL if all are taken, the client has as many as it may have,
- * or after auth_stop(). */
-static struct place *take_place(struct auth *auth, const struct client_address *client)
+static bool goes_before(const struct place *a, const struct place *b)
 {
-	struct place *free_place = NULL;
+	return a->wrong_ns != b->wrong_ns ? a->wrong_ns < b->wrong_ns : a->number < b->number;
+}
+
+/* Takes a place for a client, if need be that of another client which would go last and whose
+ * password is not being checked. Returns NULL if there is none, the client has as many as it may
+ * have, or after auth_stop(). */
+static struct place *take_place(struct auth *auth, const struct client_address *client,
+				const struct record *record)
+{
+	const struct place requested = { .client = *client,
+					 .number = auth->last_number + 1,
+					 .wrong_ns = record ? record->wrong_ns : 0 };
+	struct place *chosen = NULL;
 	unsigned of_client = 0;
 
 	for (size_t i = 0; i < AUTH_PLACES; i++) {
-		if (auth->places[i].number == 0) {
-			free_place = &auth->places[i];
-		} else if (client_address_alike(&auth->places[i].client, client)) {
-			of_client++;
+		struct place *place = &auth->places[i];
+
+		of_client += place->number > 0 && client_address_alike(&place->client, client);
+		if (place->computing || (chosen && chosen->number == 0)) {
+			continue;
+		}
+		if (place->number == 0 || goes_before(chosen ? chosen : &requested, place)) {
+			chosen = place;
 		}
 	}
-	if (!free_place || of_client >= AUTH_CLIENT_PLACES || auth->stopped) {
+	if (!chosen || of_client >= AUTH_CLIENT_PLACES || auth->stopped) {
 		return NULL;
 	}
-	free_place->client = *client;
-	free_place->number = ++auth->last_number;
-	return free_place;
+	auth->last_number = requested.number;
+	*chosen = requested;
+	os_condition_wake_all(&auth->changed);
+	return chosen;
 }
 
 static bool is_next(const struct auth *auth, const struct place *place)
 {
 	for (size_t i = 0; i < AUTH_PLACES; i++) {
-		if (auth->places[i].number > 0 && auth->places[i].number < place->number) {
+		const struct place *other = &auth->places[i];
+
+		if (other->number > 0 && (other->computing || goes_before(other, place))) {
 			return false;
 		}
 	}
-	return !auth->computing;
+	return true;
 }
 
 static void leave_place(struct auth *auth, struct place *place)
 {
-	*place = (struct place){ 0 };
-	os_condition_wake_all(&auth->freed);
+	*place = (struct place){ .number = 0 };
+	os_condition_wake_all(&auth->changed);
 }
 
 /* ---- checking ---- */
@@ -303,7 +360,7 @@ static void leave_place(struct auth *auth, struct place *place)
  * password is right only if its user still has the hash with which it was compared.
  */
 static enum auth_result compute(struct auth *auth, const struct credentials *credentials,
-				const struct client_address *client)
+				const struct client_address *client, struct place *place)
 {
 	const struct user *user = find_user(auth, credentials->bytes, credentials->name_size);
 	char hash[PASSWORD_HASH_SIZE + 1];
@@ -322,13 +379,12 @@ static enum auth_result compute(struct auth *auth, const struct credentials *cre
 		user = &auth->users[index % auth->user_count];
 	}
 	memcpy(hash, user->hash, sizeof hash);
-	auth->computing = true;
+	place->computing = true;
 	auth->statistics.hashes++;
 	os_mutex_unlock(&auth->mutex);
 	start_ns = auth->clock_ns();
-	matches = password_matches(credentials->password, hash);
+	matches = auth->matches(credentials->password, hash);
 	os_mutex_lock(&auth->mutex);
-	auth->computing = false;
 	user = find_user(auth, credentials->bytes, credentials->name_size);
 	if (known && matches && user && strcmp(user->hash, hash) == 0) {
 		put_into_cache(auth, credentials, hash);
@@ -338,22 +394,39 @@ static enum auth_result compute(struct auth *auth, const struct credentials *cre
 	return AUTH_DENIED;
 }
 
+/* Refuses a client that has no place. */
+static enum auth_result refuse(struct auth *auth, const struct client_address *client)
+{
+	if (!auth->stopped) {
+		struct record *record = note_refusal(auth, client);
+
+		record->retry_ns = record->noted_ns + RETRY_NS;
+	}
+	return AUTH_BUSY;
+}
+
 /* Checks a password that is not in the cache, when its turn comes. */
 static enum auth_result check_in_turn(struct auth *auth, const struct credentials *credentials,
 				      const struct client_address *client)
 {
+	const struct record *record = find_record(auth, client);
 	struct place *place;
 	enum auth_result result;
+	uint64_t number;
 
-	if (has_penalty(auth, client)) {
+	if (must_wait(auth, record)) {
 		return AUTH_LATER;
 	}
-	place = take_place(auth, client);
+	place = take_place(auth, client, record);
 	if (!place) {
-		return AUTH_BUSY;
+		return refuse(auth, client);
 	}
-	while (!auth->stopped && !is_next(auth, place)) {
-		os_condition_wait(&auth->freed, &auth->mutex, UINT64_C(1000000000));
+	number = place->number;
+	while (!auth->stopped && place->number == number && !is_next(auth, place)) {
+		os_condition_wait(&auth->changed, &auth->mutex, UINT64_C(1000000000));
+	}
+	if (place->number != number) {
+		return refuse(auth, client); /* another client has taken the place */
 	}
 	/* The request before may have had the same password, which is then in the cache. */
 	if (is_cached(auth, credentials)) {
@@ -362,10 +435,22 @@ static enum auth_result check_in_turn(struct auth *auth, const struct credential
 		result = AUTH_BUSY;
 	} else {
 		result = has_penalty(auth, client) ? AUTH_LATER :
-						     compute(auth, credentials, client);
+						     compute(auth, credentials, client, place);
 	}
 	leave_place(auth, place);
 	return result;
+}
+
+bool auth_knows(struct auth *auth, const char *authorization)
+{
+	struct credentials credentials = { 0 };
+	bool parsed = authorization && parse(authorization, &credentials), knows;
+
+	os_mutex_lock(&auth->mutex);
+	knows = auth->user_count == 0 || (parsed && is_cached(auth, &credentials));
+	os_mutex_unlock(&auth->mutex);
+	forget(&credentials);
+	return knows;
 }
 
 enum auth_result auth_check(struct auth *auth, const char *authorization,
@@ -394,7 +479,7 @@ void auth_stop(struct auth *auth)
 {
 	os_mutex_lock(&auth->mutex);
 	auth->stopped = true;
-	os_condition_wake_all(&auth->freed);
+	os_condition_wake_all(&auth->changed);
 	os_mutex_unlock(&auth->mutex);
 }
 
@@ -405,7 +490,7 @@ void auth_statistics(struct auth *auth, struct auth_statistics *statistics)
 	os_mutex_unlock(&auth->mutex);
 }
 
-struct auth *auth_new(uint64_t (*clock_ns)(void), struct etw_error *err)
+struct auth *auth_new(uint64_t (*clock_ns)(void), auth_matches *matches, struct etw_error *err)
 {
 	struct auth *auth = calloc(1, sizeof *auth);
 
@@ -414,6 +499,7 @@ struct auth *auth_new(uint64_t (*clock_ns)(void), struct etw_error *err)
 		return NULL;
 	}
 	auth->clock_ns = clock_ns ? clock_ns : os_monotonic_ns;
+	auth->matches = matches ? matches : password_matches;
 	/* OpenSSL is not used here, because it crashes if it lacks memory when it first makes
 	 * random numbers (observed in 3.0.19). */
 	if (!os_random(auth->key, sizeof auth->key)) {
@@ -422,7 +508,7 @@ struct auth *auth_new(uint64_t (*clock_ns)(void), struct etw_error *err)
 		return NULL;
 	}
 	os_mutex_init(&auth->mutex);
-	os_condition_init(&auth->freed);
+	os_condition_init(&auth->changed);
 	return auth;
 }
 
@@ -430,7 +516,7 @@ void auth_free(struct auth *auth)
 {
 	if (auth) {
 		free_users(auth->users, auth->user_count);
-		os_condition_done(&auth->freed);
+		os_condition_done(&auth->changed);
 		os_mutex_done(&auth->mutex);
 		crypto_wipe(auth, sizeof *auth);
 		free(auth);

@@ -5,8 +5,14 @@
  * A worker is a thread that renders a page and writes it into the socket. It waits only when the
  * client takes the page more slowly than it is rendered, so a small page, which fits into the
  * socket, costs a worker some microseconds. The metrics page may be large: clients that read it
- * slowly hold their workers as long as they like. Therefore KEPT_FOR_SMALL workers never take large
- * pages, and a setting may bound the number of large pages further.
+ * slowly hold their workers as long as they like. Therefore DISPATCH_KEPT_FOR_SMALL workers never
+ * take large pages, or half of them if there are fewer, and a setting may bound the number of large
+ * pages further.
+ *
+ * Pages that are rendered at once share the processors: the next one in turn would wait as long as
+ * all of them take. So a large page begins only while fewer than `most_rendered` are being
+ * rendered. Those whose clients let the worker wait do not count, nor does a request whose password
+ * must be hashed first.
  *
  * When that number of large pages is being answered and a further request for one waits, the
  * slowest client is cut off. Candidates are clients for which a worker waits and which took less
@@ -45,7 +51,6 @@ static const uint64_t PAGE_NS = 60000 * MS, STALL_NS = 5000 * MS, QUEUE_NS = 500
 static const uint64_t RELIEF_NS = 10 * MS, MEASURE_NS = 250 * MS;
 
 enum {
-	KEPT_FOR_SMALL = 8,
 	SLOW_BYTES_PER_S = 1000000,
 	/* Interval at which a waiting worker checks its deadlines. A worker whose client is cut off
 	 * is woken earlier. */
@@ -68,7 +73,7 @@ struct dispatch {
 	struct os_mutex mutex;
 	struct waker *waker;
 	size_t workers;
-	size_t most_large;
+	size_t most_large, most_rendered;
 
 	/* Guarded by the mutex. */
 	struct idle_worker *idle; /* the one that became idle last comes first */
@@ -116,8 +121,8 @@ static void list_remove(struct list *list, struct connection *connection)
 	connection->next = connection->previous = NULL;
 }
 
-struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *waker,
-			      struct etw_error *err)
+struct dispatch *dispatch_new(size_t workers, size_t most_large, size_t most_rendered,
+			      struct waker *waker, struct etw_error *err)
 {
 	struct dispatch *dispatch = calloc(1, sizeof *dispatch);
 
@@ -127,12 +132,15 @@ struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *w
 	}
 	os_mutex_init(&dispatch->mutex);
 	dispatch->waker = waker;
-	assert(workers > KEPT_FOR_SMALL);
+	assert(workers > 0);
 	dispatch->workers = workers;
-	dispatch->most_large = workers - KEPT_FOR_SMALL;
+	dispatch->most_large = workers > DISPATCH_KEPT_FOR_SMALL ?
+				       workers - DISPATCH_KEPT_FOR_SMALL :
+				       workers - workers / 2;
 	if (most_large > 0 && most_large < dispatch->most_large) {
 		dispatch->most_large = most_large;
 	}
+	dispatch->most_rendered = most_rendered > 0 ? most_rendered : dispatch->most_large;
 	return dispatch;
 }
 
@@ -211,9 +219,20 @@ void dispatch_add(struct dispatch *dispatch, struct connection *connection)
 	os_mutex_unlock(&dispatch->mutex);
 }
 
+static bool large_is_full(const struct dispatch *dispatch)
+{
+	return dispatch->answering_large >= dispatch->most_large;
+}
+
+/* The caller holds the mutex. */
 static bool large_may_begin(const struct dispatch *dispatch)
 {
-	return dispatch->answering_large < dispatch->most_large;
+	size_t rendered = 0;
+
+	for (const struct connection *c = dispatch->answering.first; c; c = c->next) {
+		rendered += c->is_large && !atomic_load_explicit(&c->waits, memory_order_relaxed);
+	}
+	return !large_is_full(dispatch) && rendered < dispatch->most_rendered;
 }
 
 /* Returns the connection that a free worker must answer next, or NULL. The caller holds the
@@ -268,6 +287,17 @@ size_t dispatch_idle(struct dispatch *dispatch)
 	}
 	os_mutex_unlock(&dispatch->mutex);
 	return count;
+}
+
+void dispatch_not_large(struct dispatch *dispatch, struct connection *connection)
+{
+	os_mutex_lock(&dispatch->mutex);
+	if (connection->is_large) {
+		connection->is_large = false;
+		dispatch->answering_large--;
+		wake_worker(dispatch);
+	}
+	os_mutex_unlock(&dispatch->mutex);
 }
 
 /* No worker is woken: the caller is a worker, and its next call of dispatch_next() takes a waiting
@@ -390,7 +420,7 @@ bool dispatch_relieve(struct dispatch *dispatch, uint64_t now_ns)
 
 	os_mutex_lock(&dispatch->mutex);
 	small = dispatch->small.first && dispatch->answering_count >= dispatch->workers;
-	large = dispatch->large.first && !large_may_begin(dispatch);
+	large = dispatch->large.first && large_is_full(dispatch);
 	if ((small || large) && now_ns > dispatch->relieved_ns + RELIEF_NS &&
 	    !enough_are_cut(dispatch, small ? &dispatch->small : &dispatch->large)) {
 		cut_slowest(dispatch, !small, now_ns);
@@ -433,6 +463,16 @@ static void measure(struct connection *connection, uint64_t now_ns)
 	}
 }
 
+/* A page that waits for its client is not being rendered: another one may begin. */
+static void let_large_begin(struct dispatch *dispatch)
+{
+	os_mutex_lock(&dispatch->mutex);
+	if (dispatch->large.first && large_may_begin(dispatch)) {
+		wake_worker(dispatch);
+	}
+	os_mutex_unlock(&dispatch->mutex);
+}
+
 bool dispatch_send(struct dispatch *dispatch, struct connection *connection, const char *bytes,
 		   size_t size)
 {
@@ -465,7 +505,10 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 					    CLOSED_SLOW :
 					    CLOSED_CLIENT);
 		} else {
-			atomic_store_explicit(&connection->waits, true, memory_order_relaxed);
+			if (!atomic_exchange_explicit(&connection->waits, true,
+						      memory_order_relaxed)) {
+				let_large_begin(dispatch);
+			}
 			socket_wait(connection->socket, result == TLS_WANT_WRITE, LOOK_MS);
 			looks++;
 		}

@@ -16,11 +16,14 @@
 
 struct dispatch; /* opaque */
 
-/* workers: their number; it must exceed the few that are kept for small pages. most_large: how many
- * large pages are answered at the same time; 0: as many as there are workers for them. The waker
- * (borrowed) is woken when a connection comes back. */
-struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *waker,
-			      struct etw_error *err);
+enum { DISPATCH_KEPT_FOR_SMALL = 8 }; /* workers that answer no large pages */
+
+/* workers: their number, at least 1. most_large: how many large pages are answered at the same
+ * time; 0: as many as there are workers for them. most_rendered: how many of these begin while none
+ * waits for its client; 0: most_large. The waker (borrowed) is woken when a connection comes
+ * back. */
+struct dispatch *dispatch_new(size_t workers, size_t most_large, size_t most_rendered,
+			      struct waker *waker, struct etw_error *err);
 void dispatch_free(struct dispatch *dispatch); /* NULL is fine */
 
 /* ---- the reception's thread ---- */
@@ -43,6 +46,9 @@ void dispatch_stop(struct dispatch *dispatch);
 struct connection *dispatch_next(struct dispatch *dispatch);
 /* Returns how many workers wait in dispatch_next(). */
 size_t dispatch_idle(struct dispatch *dispatch);
+/* Counts the request of this connection, which the caller answers, as one for a small page. */
+void dispatch_not_large(struct dispatch *dispatch, struct connection *connection);
+
 void dispatch_give_back(struct dispatch *dispatch, struct connection *connection);
 /* Sends a part of the answer; the worker that has the connection calls it. Returns false if the
  * client did not take the part, or if the answer has been cut off. */

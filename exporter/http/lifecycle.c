@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/client_address.h"
 #include "base/log.h"
+#include "base/os.h"
 #include "exporter/http/server_internal.h"
 
 static int answer_sentence(const struct http_request *request, int status, const char *sentence)
@@ -36,6 +38,68 @@ static bool is_of_another_site(const struct http_server *server, const struct ht
 	       !text_equal_nocase(origin_host + 3, strlen(origin_host + 3), host, strlen(host));
 }
 
+/* The host in "name:9189", "https://name", "[::1]:9189". */
+struct host {
+	const char *name;
+	size_t size;
+};
+
+static struct host host_of(const char *text)
+{
+	const char *scheme_end = strstr(text, "://");
+	struct host host = { .name = scheme_end ? scheme_end + 3 : text };
+
+	if (host.name[0] == '[') {
+		host.name++;
+		host.size = strcspn(host.name, "]");
+	} else {
+		host.size = strcspn(host.name, ":/");
+	}
+	return host;
+}
+
+static bool is_host(const struct host *host, const char *name, size_t size)
+{
+	return size > 0 && text_equal_nocase(host->name, host->size, name, size);
+}
+
+static bool is_number(const struct host *host)
+{
+	char text[CLIENT_ADDRESS_TEXT_SIZE];
+	struct address_range range;
+
+	if (host->size >= sizeof text) {
+		return false;
+	}
+	memcpy(text, host->name, host->size);
+	text[host->size] = '\0';
+	return address_range_parse(text, &range) && !memchr(text, '/', host->size);
+}
+
+/*
+ * Returns whether `Host` is a name of this exporter: a number, as listen addresses have it,
+ * localhost, the host of the external URL, or the name of the computer. Any other name may be one
+ * that its owner has changed to our address, so that pages from there count as ours (DNS
+ * rebinding). No browser leaves out `Host`.
+ */
+static bool is_for_us(const struct http_server *server, const struct http_request *request)
+{
+	const char *header = request_header(request, "Host");
+	struct host host, external;
+	char computer[256];
+
+	if (!header) {
+		return true;
+	}
+	host = host_of(header);
+	external = host_of(server->paths.origin);
+	os_computer_name(computer, sizeof computer);
+	return is_number(&host) || is_host(&host, "localhost", strlen("localhost")) ||
+	       is_host(&host, external.name, external.size) ||
+	       is_host(&host, computer, strlen(computer)) ||
+	       is_host(&host, computer, strcspn(computer, "."));
+}
+
 /* Returns 200 if the request is allowed; otherwise answers it and returns the status. */
 static int admit(const struct http_server *server, const struct http_request *request)
 {
@@ -51,6 +115,15 @@ static int admit(const struct http_server *server, const struct http_request *re
 			    log_text("origin", request_header(request, "Origin")));
 		return answer_sentence(request, 403,
 				       "The request comes from a page of another site.\n");
+	}
+	if (!is_for_us(server, request)) {
+		log_warning("Refused a request for another host",
+			    log_text("client", request->client), log_text("path", request->path),
+			    log_text("host", request_header(request, "Host")));
+		return answer_sentence(
+			request, 403,
+			"The request is for another host. Use an address in numbers, localhost or the "
+			"name of the computer; --web.external-url adds another name.\n");
 	}
 	return 200;
 }

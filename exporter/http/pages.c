@@ -230,11 +230,17 @@ int pages_answer(struct http_server *server, const struct http_request *request)
 	const struct web_paths *paths = &server->paths;
 	const struct page *page;
 	const char *route, *headers = "";
+	int refused;
+
+	if (server->web &&
+	    !web_config_knows(server->web, request_header(request, "Authorization"))) {
+		reception_not_large(server->reception, request->ours);
+	}
 	/* Authentication comes before all other checks, so that strangers learn nothing. */
-	int refused = server->web ? web_config_refuse(server->web,
-						      request_header(request, "Authorization"),
-						      request->client, request->address, &headers) :
-				    0;
+	refused = server->web ?
+			  web_config_refuse(server->web, request_header(request, "Authorization"),
+					    request->client, request->address, &headers) :
+			  0;
 
 	if (refused != 0) {
 		return answer_status(request, refused, headers);

@@ -423,6 +423,11 @@ static void accept_some(struct reception *reception, socket_handle listener, uin
 		case SOCKET_NO_CLIENT:
 			return;
 		case SOCKET_NO_DESCRIPTORS:
+			if (i > 0) {
+				/* Linux says so before it looks whether a client waits. The next
+				 * pass does if the listener is still ready. */
+				return;
+			}
 			if (!connection_list_evict(&reception->list, NULL)) {
 				reception->paused_until_ns = now_ns + PAUSE_NS;
 				return;
@@ -498,9 +503,10 @@ struct reception *reception_new(const struct reception_options *options, struct 
 	reception->others = calloc(1 + options->listener_count, sizeof *reception->others);
 	allowed = calloc(options->allowed_count + 1, sizeof *allowed);
 	reception->waker = waker_new(err);
-	reception->dispatch = reception->waker ? dispatch_new(options->workers, options->most_large,
-							      reception->waker, err) :
-						 NULL;
+	reception->dispatch = reception->waker ?
+				      dispatch_new(options->workers, options->most_large,
+						   options->most_rendered, reception->waker, err) :
+				      NULL;
 	if (!reception->dispatch) {
 		goto fail;
 	}
@@ -557,6 +563,11 @@ void reception_stop(struct reception *reception)
 struct connection *reception_next(struct reception *reception)
 {
 	return dispatch_next(reception->dispatch);
+}
+
+void reception_not_large(struct reception *reception, struct connection *connection)
+{
+	dispatch_not_large(reception->dispatch, connection);
 }
 
 void reception_give_back(struct reception *reception, struct connection *connection)

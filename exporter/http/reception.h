@@ -20,7 +20,7 @@ struct reception_options {
 	struct address_range *allowed; /* copied; none: every address */
 	size_t allowed_count;
 	size_t workers;    /* number of threads that call reception_next() */
-	size_t most_large; /* see dispatch.h */
+	size_t most_large, most_rendered; /* see dispatch.h */
 
 	void *context; /* passed to these functions, which run on any thread */
 	/* Returns whether a page may be large. target: of the request, without its query. */
@@ -53,6 +53,9 @@ void reception_stop(struct reception *reception);
 /* Waits for a request. The caller answers it and calls reception_give_back(). Returns NULL after
  * reception_stop(). */
 struct connection *reception_next(struct reception *reception);
+void reception_not_large(struct reception *reception,
+			 struct connection *connection); /* see
+							    dispatch.h */
 void reception_give_back(struct reception *reception, struct connection *connection);
 
 /* Reads bytes of the request's head and returns their number; 0 at its end. */

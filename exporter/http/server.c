@@ -8,11 +8,14 @@
  * http_request. When it is answered, civetweb "closes" the connection, which gives it back to the
  * reception. Thus keep-alive works, although civetweb believes that it closes each connection.
  *
+ * There are as many workers as scrapes are answered at once, and some for small pages and for
+ * passwords. Where the system allows fewer threads, half of them become workers, because the rest
+ * of the program starts threads later. How many it allows is tried out before civetweb starts.
+ *
  * Addresses are parsed and sockets opened before civetweb starts, which then can only fail for lack
  * of memory or threads. It reports that in its log alone, so while the server starts, the first log
- * message is kept for the error. It also starts with fewer workers than it should, if there is at
- * least one; slow readers can then hold them all, because dispatch.c counts on WORKERS. Therefore
- * messages are warnings while it starts. Later messages are logged for debugging.
+ * message is kept for the error, and messages are warnings. Later messages are logged for
+ * debugging.
  */
 #include <civetweb.h>
 #include <stdio.h>
@@ -21,8 +24,15 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "exporter/http/auth.h"
+#include "exporter/http/dispatch.h"
 #include "exporter/http/server_internal.h"
 #include "exporter/http/web_config.h"
+
+enum {
+	PAGES_PER_PROCESSOR = 2, /* that are rendered at once, without a setting */
+	THREADS_BESIDE = 4,      /* that the program needs besides its workers */
+};
 
 /* ---- requests ---- */
 
@@ -34,6 +44,7 @@ static struct http_request request_of(struct mg_connection *connection)
 	const struct http_server *server = mg_get_user_data(mg_get_context(connection));
 	const struct connection *client = mg_get_user_connection_data(connection);
 	struct http_request request = { .connection = connection,
+					.ours = mg_get_user_connection_data(connection),
 					.web = server->web,
 					.client = client->client,
 					.address = &client->address };
@@ -174,7 +185,7 @@ static void show_open(void *context, size_t connections)
 	family_set(server->families[CONNECTIONS_OPEN], server->shard, NULL, (int64_t)connections);
 }
 
-/* ---- starting and stopping ---- */
+/* ---- what starting needs ---- */
 
 static int on_message(const struct mg_connection *connection, const char *message)
 {
@@ -253,6 +264,75 @@ static bool parse_allowed(const struct http_options *options, struct address_ran
 	return true;
 }
 
+/* ---- threads ---- */
+
+/* Returns how many scrapes are answered at once. */
+static size_t most_scrapes(const struct http_options *options)
+{
+	return options->max_scrapes > 0 && options->max_scrapes < SCRAPES_MOST ?
+		       (size_t)options->max_scrapes :
+		       SCRAPES_MOST;
+}
+
+static void wait_for_unlock(void *mutex)
+{
+	os_mutex_lock(mutex);
+	os_mutex_unlock(mutex);
+}
+
+/* Starts so many threads, or as many as the system allows, and ends them. Returns their number; err
+ * has the reason if there are fewer. */
+static size_t try_threads(size_t usual, struct etw_error *err)
+{
+	struct os_thread *threads = calloc(usual, sizeof *threads);
+	struct os_mutex mutex;
+	size_t count = 0;
+
+	if (!threads) {
+		error_no_memory(err, "the web server");
+		return 0;
+	}
+	os_mutex_init(&mutex);
+	os_mutex_lock(&mutex);
+	while (count < usual && os_thread_start(&threads[count], wait_for_unlock, &mutex, err)) {
+		count++;
+	}
+	os_mutex_unlock(&mutex);
+	for (size_t i = 0; i < count; i++) {
+		os_thread_join(&threads[i]);
+	}
+	os_mutex_done(&mutex);
+	free(threads);
+	return count;
+}
+
+/* Decides how many workers there are. */
+static bool choose_workers(struct http_server *server, const struct http_options *options,
+			   struct etw_error *err)
+{
+	size_t usual =
+		most_scrapes(options) + DISPATCH_KEPT_FOR_SMALL + (options->web ? AUTH_PLACES : 0);
+	struct etw_error reason = { 0 };
+	size_t allowed = try_threads(usual + THREADS_BESIDE, &reason);
+
+	server->workers = allowed < usual + THREADS_BESIDE ? allowed / 2 : usual;
+	if (server->workers == 0) {
+		return error_set(err, ETW_ERROR_SYSTEM,
+				 "the web server needs a few threads more than the %zu that the "
+				 "system allows: %s",
+				 allowed, reason.text);
+	}
+	if (server->workers < usual) {
+		log_warning("The system allows few threads, so fewer requests are answered at the "
+			    "same time",
+			    log_u64("threads", server->workers), log_u64("usual", usual),
+			    log_text("reason", reason.text));
+	}
+	return true;
+}
+
+/* ---- starting ---- */
+
 static bool open_reception(struct http_server *server, const struct http_options *options,
 			   struct etw_error *err)
 {
@@ -262,8 +342,11 @@ static bool open_reception(struct http_server *server, const struct http_options
 		.listeners = listeners,
 		.allowed = allowed,
 		.allowed_count = options->allowed_count,
-		.workers = WORKERS,
-		.most_large = (size_t)options->max_scrapes,
+		.workers = server->workers,
+		.most_large = most_scrapes(options),
+		.most_rendered = options->max_scrapes > 0 ?
+					 0 :
+					 (size_t)PAGES_PER_PROCESSOR * os_processors(),
 		.context = server,
 		.is_large = is_large,
 		.tls = current_tls,
@@ -314,7 +397,7 @@ static bool start_civetweb(struct http_server *server, struct etw_error *err)
 	};
 	/* clang-format on */
 
-	snprintf(workers, sizeof workers, "%d", WORKERS);
+	snprintf(workers, sizeof workers, "%zu", server->workers);
 	snprintf(head_size, sizeof head_size, "%d", REQUEST_HEAD_SIZE_MAX + 1);
 	mg_init_library(0);
 	server->library_started = true;
@@ -342,9 +425,9 @@ struct http_server *http_start(const struct http_options *options, struct regist
 	if (server->web && !web_config_start(server->web, registry, err)) {
 		goto fail;
 	}
-	if (!server->sockets_started || !pages_open(server, options, err) ||
-	    !open_reception(server, options, err) || !scrape_open(server, err) ||
-	    !start_civetweb(server, err)) {
+	if (!server->sockets_started || !choose_workers(server, options, err) ||
+	    !pages_open(server, options, err) || !open_reception(server, options, err) ||
+	    !scrape_open(server, err) || !start_civetweb(server, err)) {
 		goto fail;
 	}
 	return server;

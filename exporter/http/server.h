@@ -57,9 +57,9 @@ struct http_options {
 	void (*collectors)(void *context, scrape_collector_visit *visit, void *visitor);
 	void *collectors_context;
 	bool disable_exporter_metrics; /* see exporter/http/collect.h */
-	/* The most scrapes at the same time. A further one waits while the slowest client is cut
-	 * off, and gets 503 after 5 seconds. 0: as many as there are threads that are not kept for
-	 * other pages. */
+	/* The most scrapes at the same time, up to 72. A further one waits while the slowest client
+	 * is cut off, and gets 503 after 5 seconds. 0: twice as many as there are processors, and
+	 * besides those whose clients read slowly, 72 in all. */
 	uint64_t max_scrapes;
 	/* A scrape ends this long before its client gives up, by the time limit that the client
 	 * sends. */

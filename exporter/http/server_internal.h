@@ -15,7 +15,7 @@
 
 enum {
 	ADDRESSES_MAX = 16,
-	WORKERS = 80, /* slow clients may hold many of them: see dispatch.c */
+	SCRAPES_MOST = 72, /* at once */
 	LISTED_PAGES = 16,
 };
 
@@ -39,6 +39,7 @@ struct http_server {
 	bool library_started;
 
 	struct reception *reception; /* owned */
+	size_t workers;
 	size_t listener_count;
 	unsigned ports[ADDRESSES_MAX];
 	bool sockets_started;

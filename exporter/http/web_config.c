@@ -247,6 +247,11 @@ static bool within_rate(struct web_config *config)
 	return within;
 }
 
+bool web_config_knows(struct web_config *config, const char *authorization)
+{
+	return auth_knows(config->auth, authorization);
+}
+
 int web_config_refuse(struct web_config *config, const char *authorization, const char *client,
 		      const struct client_address *address, const char **headers)
 {
@@ -339,7 +344,7 @@ struct web_config *web_config_open(const char *path, struct problems *problems,
 		error_no_memory(err, "the web configuration");
 		goto fail;
 	}
-	config->auth = auth_new(NULL, err);
+	config->auth = auth_new(NULL, NULL, err);
 	if (!config->auth || !read_files(config, problems, err)) {
 		goto fail;
 	}

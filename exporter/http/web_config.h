@@ -37,6 +37,10 @@ void web_config_stop(struct web_config *config);
  * files are read again. Returns NULL if connections are not encrypted. */
 struct tls_server *web_config_tls(struct web_config *config);
 
+/* Returns whether the user of a request can be checked at once. If not, web_config_refuse() may
+ * wait, and refuses most such requests. */
+bool web_config_knows(struct web_config *config, const char *authorization);
+
 /*
  * Checks rate limit and user of a request. Returns 0 if the request is allowed. Otherwise returns
  * the status of the answer, 401, 429 or 503, and sets *headers to the headers of that answer, lines

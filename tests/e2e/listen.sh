@@ -54,6 +54,41 @@ if command -v python3 >/dev/null; then
 	end_exporter
 fi
 
+# ---- few threads, because a thread needs address space for its stack ----
+if [ -z "${SANITIZERS:-}" ]; then
+	runner=(bash -c 'ulimit -v 90000 && exec "$@"' bash)
+	start_exporter --replay.file="$work/sample.etl"
+	runner=()
+	grep -q 'The system allows few threads.* threads=[1-9]' "$work/log" || fail "no word of few threads: $(cat "$work/log")"
+	healthy "$url" || fail "no answer with few threads"
+	curl -fsS "$url/metrics" | says '^etw_exporter_build_info' || fail "no page with few threads"
+	end_exporter
+fi
+
+# ---- one descriptor for clients: each is answered whole, also one that asks some time after it has connected ----
+if command -v python3 >/dev/null && command -v prlimit >/dev/null; then
+	start_exporter --replay.file="$work/sample.etl"
+	until_true 30 grep -q 'Replay finished' "$work/log" || fail "no end of the replay"
+	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "with one descriptor for clients"
+		import http.client, os, resource, socket, sys, time
+
+		port, pid = int(sys.argv[1]), int(sys.argv[2])
+		used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+		free = min(set(range(1000)) - used)
+		resource.prlimit(pid, resource.RLIMIT_NOFILE, (free + 1, free + 1))
+		for path in ["/-/healthy", "/metrics"] * 5:
+		    with socket.create_connection(("127.0.0.1", port), timeout=100) as client:
+		        while not os.path.exists(f"/proc/{pid}/fd/{free}"):
+		            time.sleep(0.01)
+		        client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+		        answer = http.client.HTTPResponse(client)
+		        answer.begin()
+		        body = answer.read()
+		    assert answer.status == 200 and (body == b"Healthy\n" or b"\netw_events_total{" in body), (path, answer.status, body[:200])
+	PYTHON
+	end_exporter
+fi
+
 # ---- no descriptors at all: clients wait until there is one, and waiting costs no processor ----
 if command -v python3 >/dev/null; then
 	start_exporter --replay.file="$work/sample.etl"

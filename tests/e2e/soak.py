@@ -368,7 +368,7 @@ def guess_passwords(exporter, connection):
 
 def send_slow_bodies(exporter, connection):
     secured = exporter.secured(connection)
-    secured.sendall(b"POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+    secured.sendall(b"POST /-/reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
     for _ in range(5):
         secured.sendall(b"y" * 100)
         over.wait(0.1)

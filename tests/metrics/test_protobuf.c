@@ -460,10 +460,13 @@ static void without_native_histograms_the_classic_buckets_remain(void **state)
 	registry_free(plain.registry);
 }
 
-/* A family of more than 4 MiB: several messages of the same name, with every sample once. */
+/* Each client that takes the page needs memory for the largest message. */
+enum { MESSAGE_MOST = 80 * 1024 };
+
+/* Several messages of the same name, with every sample once. */
 static void a_great_family_comes_in_several_messages(void **state)
 {
-	enum { SERIES = 60000 };
+	enum { SERIES = 6000 };
 	struct fixture *fixture = *state;
 	struct family *family = declare(fixture, &(struct family_options){ .name = "x_total",
 									   .help = "X.",
@@ -489,6 +492,7 @@ static void a_great_family_comes_in_several_messages(void **state)
 	while (all.at < all.end) {
 		struct bytes message = read_bytes(&all);
 
+		assert_in_range(message.end - message.at, 1, MESSAGE_MOST);
 		expect_text(part_of(message, 1, 0), "x_total");
 		messages++;
 		while (message.at < message.end) {
@@ -504,7 +508,7 @@ static void a_great_family_comes_in_several_messages(void **state)
 			}
 		}
 	}
-	assert_in_range(messages, 2, 3);
+	assert_true(messages >= 2);
 	assert_int_equal(samples, SERIES);
 	assert_true(sum == (double)SERIES * (SERIES + 1) / 2);
 	text_free(&page);
@@ -650,7 +654,7 @@ static void sorted_metrics_are_in_the_order_of_their_labels(void **state)
 
 static void a_great_family_is_sorted_over_its_messages(void **state)
 {
-	enum { SERIES = 60000 };
+	enum { SERIES = 6000 };
 	struct fixture *fixture = *state;
 	struct family *family = declare(fixture, &(struct family_options){ .name = "x_total",
 									   .help = "X.",
@@ -691,7 +695,7 @@ static void a_great_family_is_sorted_over_its_messages(void **state)
 		}
 	}
 	assert_int_equal(next, SERIES);
-	assert_in_range(messages, 2, 3);
+	assert_true(messages >= 2);
 	text_free(&page);
 }
 

@@ -40,8 +40,9 @@ struct etw_text http_request_page(unsigned port, const char *method, const char 
 {
 	struct etw_text request = { 0 }, reply;
 
-	text_add_format(&request, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n",
-			method, target, headers);
+	text_add_format(&request, "%s %s HTTP/1.1\r\n%sConnection: close\r\n%s\r\n",
+			method, target, strstr(headers, "Host: ") ? "" : "Host: localhost\r\n",
+			headers);
 	assert_false(request.failed);
 	reply = http_exchange(port, request.data, request.size);
 	text_free(&request);

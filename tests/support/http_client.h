@@ -13,7 +13,8 @@
 /* Sends bytes as they are, and returns all that comes until the server closes. */
 struct etw_text http_exchange(unsigned port, const char *bytes, size_t size);
 
-/* A request of HTTP/1.1 with a Host of "x", and the answer. headers: lines with CRLF, or "". */
+/* A request of HTTP/1.1 and the answer. headers: lines with CRLF, or ""; Host is "localhost" if they
+ * have none. */
 struct etw_text http_request_page(unsigned port, const char *method, const char *target,
 				  const char *headers);
 

@@ -133,15 +133,20 @@ static uint64_t test_clock(void)
 	return atomic_fetch_add(&now_ns, 1000) + 1000;
 }
 
-static struct auth *users(const struct auth_user *list, size_t count)
+static struct auth *users_with(auth_matches *matches, const struct auth_user *list, size_t count)
 {
 	struct etw_error err = { 0 };
-	struct auth *auth = auth_new(test_clock, &err);
+	struct auth *auth = auth_new(test_clock, matches, &err);
 
 	atomic_store(&now_ns, 1000000000);
 	assert_non_null(auth);
 	assert_true(auth_set_users(auth, list, count, &err));
 	return auth;
+}
+
+static struct auth *users(const struct auth_user *list, size_t count)
+{
+	return users_with(NULL, list, count);
 }
 
 static const struct auth_user alice[] = { { "alice", HASH_OF_U_U } };
@@ -186,6 +191,11 @@ static void requests_are_granted_with_the_right_password(void **state)
 		{ right, AUTH_GRANTED },
 		{ "basic YWxpY2U6VSpV", AUTH_GRANTED },
 		{ "BASIC   YWxpY2U6VSpV", AUTH_GRANTED },
+		{ "Basic YWxpY2U6VSpV \t ", AUTH_GRANTED },
+		{ "Basic YWxpY2U6VSpV x", AUTH_DENIED },
+		{ "Basic YWxpY2U6VSpV, x", AUTH_DENIED },
+		{ "Basic YWxpY2U6 VSpV", AUTH_DENIED },
+		{ "Basic YWxpY2U6VSpV\tx", AUTH_DENIED },
 		{ "Bearer YWxpY2U6VSpV", AUTH_DENIED },
 		{ "YWxpY2U6VSpV", AUTH_DENIED },
 		{ "Basic YWxpY2U6VSpV!", AUTH_DENIED },
@@ -290,6 +300,27 @@ static void a_new_hash_ends_the_old_password(void **state)
 	auth_free(auth);
 }
 
+/* The web configuration is read again whenever a certificate is renewed. */
+static void a_right_password_stays_known_when_its_user_stays(void **state)
+{
+	static const struct auth_user both[] = { { "bob", HASH_OF_FAKEPASSWORD },
+						 { "alice", HASH_OF_U_U } };
+	struct auth *auth = users(alice, 1);
+	struct etw_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_GRANTED);
+	assert_true(auth_set_users(auth, alice, 1, &err));
+	assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_GRANTED);
+	assert_true(auth_set_users(auth, both, 2, &err));
+	assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_GRANTED);
+	assert_int_equal(hashes(auth), 1);
+	assert_true(auth_set_users(auth, both, 1, &err));
+	assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_DENIED);
+	assert_int_equal(hashes(auth), 2);
+	auth_free(auth);
+}
+
 /* More right passwords than there is room for: bcrypt ignores what is behind 72 bytes. */
 static void the_cache_is_bounded(void **state)
 {
@@ -367,8 +398,6 @@ static void addresses_of_one_network_are_one_client(void **state)
 
 /* ---- many at once ---- */
 
-enum { CLIENTS = 8 };
-
 struct login {
 	struct auth *auth;
 	const char *header;
@@ -395,37 +424,236 @@ static void start(struct login *login, struct auth *auth, const char *header, un
 	assert_true(os_thread_start(&login->thread, log_in, login, &err));
 }
 
-/* At cost 12 others arrive while the first hash is computed; if not, fewer of them are refused. */
-static void strangers_cannot_take_all_threads(void **state)
-{
-	static const struct auth_user slow[] = {
-		{ "alice", "$2y$12$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi" }
-	};
-	struct auth *auth = users(slow, 1);
-	struct login logins[CLIENTS];
-	struct auth_statistics statistics;
-	unsigned busy = 0, done = 0;
+/* Hashes that take as long as the test wants: each waits until it may end. */
+static atomic_uint begun, may_end;
 
-	(void)state;
-	for (unsigned i = 0; i < CLIENTS; i++) {
-		start(&logins[i], auth, wrong, i);
-	}
-	/* While a hash is computed, all but AUTH_PLACES have their answer. */
-	while (done < CLIENTS - AUTH_PLACES) {
-		done = 0;
-		for (unsigned i = 0; i < CLIENTS; i++) {
-			done += atomic_load(&logins[i].done);
-		}
+static bool matches_when_allowed(const char *password, const char *hash)
+{
+	unsigned number = atomic_fetch_add(&begun, 1) + 1;
+
+	(void)hash;
+	while (atomic_load(&may_end) < number) {
 		system_sleep_ms(1);
 	}
-	for (unsigned i = 0; i < CLIENTS; i++) {
-		os_thread_join(&logins[i].thread);
-		assert_true(logins[i].result == AUTH_DENIED || logins[i].result == AUTH_BUSY);
-		busy += logins[i].result == AUTH_BUSY;
+	return strcmp(password, "U*U") == 0;
+}
+
+static struct auth *users_with_slow_hashes(void)
+{
+	struct auth *auth = users_with(matches_when_allowed, alice, 1);
+
+	atomic_store(&begun, 0);
+	atomic_store(&may_end, 0);
+	return auth;
+}
+
+static void until_begun(unsigned number)
+{
+	while (atomic_load(&begun) < number) {
+		system_sleep_ms(1);
+	}
+}
+
+/* Ends a hash, and waits for what became of the login for which it was computed. */
+static enum auth_result end_hash(struct login *login)
+{
+	atomic_fetch_add(&may_end, 1);
+	os_thread_join(&login->thread);
+	return login->result;
+}
+
+static enum auth_result result_of(struct login *login)
+{
+	os_thread_join(&login->thread);
+	return login->result;
+}
+
+static uint64_t digests(struct auth *auth)
+{
+	struct auth_statistics statistics;
+
+	auth_statistics(auth, &statistics);
+	return statistics.digests;
+}
+
+/* Starts a login, and waits until it has a place or was refused. */
+static void start_waiting(struct login *login, struct auth *auth, const char *header,
+			  unsigned client)
+{
+	uint64_t before = digests(auth);
+
+	start(login, auth, header, client);
+	while (digests(auth) == before) {
+		system_sleep_ms(1);
+	}
+}
+
+static void strangers_cannot_take_all_threads(void **state)
+{
+	struct auth *auth = users_with_slow_hashes();
+	struct login logins[AUTH_PLACES];
+	struct auth_statistics statistics;
+
+	(void)state;
+	for (unsigned i = 0; i < AUTH_PLACES; i++) {
+		start_waiting(&logins[i], auth, wrong, i);
+	}
+	assert_int_equal(check(auth, wrong, "192.0.2.98"), AUTH_BUSY);
+	assert_int_equal(check(auth, right, "192.0.2.99"), AUTH_BUSY);
+	for (unsigned i = 0; i < AUTH_PLACES; i++) {
+		assert_int_equal(end_hash(&logins[i]), AUTH_DENIED);
 	}
 	auth_statistics(auth, &statistics);
-	assert_int_equal(statistics.busy, busy);
-	assert_int_equal(statistics.hashes, CLIENTS - busy);
+	assert_int_equal(statistics.busy, 2);
+	assert_int_equal(statistics.hashes, AUTH_PLACES);
+	auth_free(auth);
+}
+
+/* One that gets no place should come again in a second, and gains nothing by coming earlier. */
+static void a_client_without_a_place_has_none_for_a_second(void **state)
+{
+	struct auth *auth = users_with_slow_hashes();
+	struct login logins[AUTH_PLACES];
+
+	(void)state;
+	for (unsigned i = 0; i < AUTH_PLACES; i++) {
+		start_waiting(&logins[i], auth, wrong, i);
+	}
+	assert_int_equal(check(auth, right, "192.0.2.99"), AUTH_BUSY);
+	for (unsigned i = 0; i < AUTH_PLACES; i++) {
+		assert_int_equal(end_hash(&logins[i]), AUTH_DENIED);
+	}
+	assert_int_equal(check(auth, right, "192.0.2.99"), AUTH_LATER);
+	atomic_fetch_add(&now_ns, 1000000000);
+	atomic_fetch_add(&may_end, 1);
+	assert_int_equal(check(auth, right, "192.0.2.99"), AUTH_GRANTED);
+	auth_free(auth);
+}
+
+/* Each has guessed wrong before, the first one first. */
+static void have_guessed(struct auth *auth, unsigned guessers)
+{
+	atomic_fetch_add(&may_end, guessers);
+	for (unsigned i = 0; i < guessers; i++) {
+		char client[24];
+
+		snprintf(client, sizeof client, "192.0.2.%u", i);
+		assert_int_equal(check(auth, wrong, client), AUTH_DENIED);
+	}
+	wait_for_penalties();
+}
+
+static void a_client_that_has_guessed_waits_behind_one_that_has_not(void **state)
+{
+	struct auth *auth = users_with_slow_hashes();
+	struct login guessers[AUTH_PLACES], other;
+
+	(void)state;
+	have_guessed(auth, AUTH_PLACES);
+	for (unsigned i = 0; i < AUTH_PLACES; i++) {
+		start_waiting(&guessers[i], auth, wrong, i);
+	}
+	/* All places are taken. The guesser that would go last loses its own. */
+	start_waiting(&other, auth, right, 99);
+	assert_int_equal(result_of(&guessers[AUTH_PLACES - 1]), AUTH_BUSY);
+	assert_int_equal(check(auth, wrong, guessers[AUTH_PLACES - 1].client), AUTH_LATER);
+	/* A hash that has begun is not lost; then comes the one that has not guessed. */
+	assert_int_equal(end_hash(&guessers[0]), AUTH_DENIED);
+	assert_int_equal(end_hash(&other), AUTH_GRANTED);
+	for (unsigned i = 1; i < AUTH_PLACES - 1; i++) {
+		assert_int_equal(end_hash(&guessers[i]), AUTH_DENIED);
+	}
+	auth_free(auth);
+}
+
+/* Of those that have guessed, the one whose last guess is longest ago goes first. */
+static void clients_that_guess_take_turns(void **state)
+{
+	struct auth *auth = users_with_slow_hashes();
+	struct login first, guessers[AUTH_PLACES];
+
+	(void)state;
+	have_guessed(auth, AUTH_PLACES);
+	start_waiting(&first, auth, wrong, 99);
+	until_begun(AUTH_PLACES + 1);
+	for (unsigned i = AUTH_PLACES - 1; i > 0; i--) {
+		start_waiting(&guessers[i], auth, wrong, i);
+	}
+	start_waiting(&guessers[0], auth, wrong, 0);
+	assert_int_equal(result_of(&guessers[AUTH_PLACES - 1]), AUTH_BUSY);
+	assert_int_equal(end_hash(&first), AUTH_DENIED);
+	for (unsigned i = 0; i < AUTH_PLACES - 1; i++) {
+		assert_int_equal(end_hash(&guessers[i]), AUTH_DENIED);
+	}
+	auth_free(auth);
+}
+
+/* ---- many that guess without a pause ---- */
+
+enum { GUESSERS = 16, TRIES = 10 };
+#define HASH_NS UINT64_C(50000000)
+
+static bool matches_after_50_ms(const char *password, const char *hash)
+{
+	(void)hash;
+	atomic_fetch_add(&now_ns, HASH_NS);
+	return strcmp(password, "U*U") == 0;
+}
+
+struct guesser {
+	struct auth *auth;
+	unsigned client;
+	struct os_thread thread;
+	atomic_bool *stop;
+};
+
+static void guess(void *context)
+{
+	const struct guesser *guesser = context;
+	char client[24];
+
+	snprintf(client, sizeof client, "192.0.2.%u", guesser->client);
+	while (!atomic_load(guesser->stop)) {
+		if (check(guesser->auth, wrong, client) != AUTH_DENIED) {
+			system_sleep_ms(1); /* lets others have the lock */
+		}
+	}
+}
+
+/* One that knows the password asks each half second of the test's clock, on which a hash takes 50
+ * ms. Tries are counted, not seconds: only how often it is refused depends on the queue. */
+static void guessers_do_not_keep_out_one_that_knows_the_password(void **state)
+{
+	struct auth *auth = users_with(matches_after_50_ms, alice, 1);
+	struct guesser guessers[GUESSERS];
+	atomic_bool stop = false;
+	struct etw_error err = { 0 };
+	unsigned tries = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < GUESSERS; i++) {
+		guessers[i] = (struct guesser){ .auth = auth, .client = i, .stop = &stop };
+		assert_true(os_thread_start(&guessers[i].thread, guess, &guessers[i], &err));
+	}
+	while (hashes(auth) < 4) {
+		system_sleep_ms(1);
+		atomic_fetch_add(&now_ns, 1000000);
+	}
+	while (check(auth, right, "192.0.2.99") != AUTH_GRANTED && tries < TRIES) {
+		uint64_t next_ns = atomic_load(&now_ns) + UINT64_C(500000000);
+
+		while (atomic_load(&now_ns) < next_ns) {
+			system_sleep_ms(1);
+			atomic_fetch_add(&now_ns, 1000000);
+		}
+		tries++;
+	}
+	atomic_store(&stop, true);
+	for (unsigned i = 0; i < GUESSERS; i++) {
+		os_thread_join(&guessers[i].thread);
+	}
+	assert_int_equal(check(auth, right, "192.0.2.99"), AUTH_GRANTED);
+	assert_in_range(tries, 1, TRIES - 1);
 	auth_free(auth);
 }
 
@@ -522,10 +750,15 @@ int main(void)
 		cmocka_unit_test(an_unknown_user_costs_what_a_known_one_costs),
 		cmocka_unit_test(the_cache_is_searched_for_an_unknown_user_too),
 		cmocka_unit_test(a_new_hash_ends_the_old_password),
+		cmocka_unit_test(a_right_password_stays_known_when_its_user_stays),
 		cmocka_unit_test(the_cache_is_bounded),
 		cmocka_unit_test(a_wrong_password_makes_its_client_wait),
 		cmocka_unit_test(addresses_of_one_network_are_one_client),
 		cmocka_unit_test(strangers_cannot_take_all_threads),
+		cmocka_unit_test(a_client_without_a_place_has_none_for_a_second),
+		cmocka_unit_test(a_client_that_has_guessed_waits_behind_one_that_has_not),
+		cmocka_unit_test(clients_that_guess_take_turns),
+		cmocka_unit_test(guessers_do_not_keep_out_one_that_knows_the_password),
 		cmocka_unit_test(waiting_for_a_turn_ends_with_the_server),
 		cmocka_unit_test(users_change_while_passwords_are_checked),
 		cmocka_unit_test(a_bucket_has_its_burst_and_fills_again),

@@ -40,7 +40,7 @@ static int begin(void **state)
 	assert_true(sockets_start(&err));
 	fixture.waker = waker_new(&err);
 	assert_non_null(fixture.waker);
-	fixture.dispatch = dispatch_new(WORKERS, 0, fixture.waker, &err);
+	fixture.dispatch = dispatch_new(WORKERS, 0, 0, fixture.waker, &err);
 	assert_non_null(fixture.dispatch);
 	fixture.answered = large_request();
 	fixture.waiting = large_request();
@@ -96,6 +96,83 @@ static void a_connection_that_is_cut_off_behind_its_answer_is_not_kept(void **st
 	assert_ptr_equal(dispatch_next(fixture->dispatch), fixture->waiting);
 }
 
+/* A request whose password must be hashed first holds no place of a scrape meanwhile. */
+static void a_request_that_counts_as_small_makes_room_for_a_large_one(void **state)
+{
+	struct fixture *fixture = *state;
+
+	dispatch_not_large(fixture->dispatch, fixture->answered);
+	assert_false(dispatch_relieve(fixture->dispatch, os_monotonic_ns()));
+	assert_ptr_equal(dispatch_next(fixture->dispatch), fixture->waiting);
+	give_back(fixture);
+	fixture->answered->is_large = true;
+	dispatch_add(fixture->dispatch, fixture->answered);
+	assert_true(dispatch_relieve(fixture->dispatch, os_monotonic_ns())); /* it waits again */
+}
+
+/* Those who read slowly use no processor, so that no one must wait for them. */
+static void a_page_that_waits_for_its_client_lets_another_one_begin(void **state)
+{
+	static const struct client_address address;
+	struct connection *large[2] = { large_request(), large_request() };
+	struct connection *small = connection_new(SOCKET_NONE, &address);
+	struct etw_error err;
+	struct waker *waker;
+	struct dispatch *dispatch;
+
+	(void)state;
+	assert_true(sockets_start(&err));
+	waker = waker_new(&err);
+	assert_true(small && waker);
+	dispatch = dispatch_new(20, 0, 1, waker, &err);
+	assert_non_null(dispatch);
+	dispatch_add(dispatch, large[0]);
+	assert_ptr_equal(dispatch_next(dispatch), large[0]);
+	dispatch_add(dispatch, large[1]);
+	dispatch_add(dispatch, small);
+	assert_ptr_equal(dispatch_next(dispatch), small); /* the large one may not begin yet */
+	atomic_store(&large[0]->waits, true);
+	assert_false(dispatch_relieve(dispatch, os_monotonic_ns())); /* no one is cut off */
+	assert_ptr_equal(dispatch_next(dispatch), large[1]);
+	connection_free(large[0], false);
+	connection_free(large[1], false);
+	connection_free(small, false);
+	dispatch_free(dispatch);
+	waker_free(waker);
+	sockets_stop();
+}
+
+/* Where the system allows few threads, large pages are answered, too, but not by all of them. */
+static void few_workers_answer_small_and_large_pages(void **state)
+{
+	static const struct client_address address;
+
+	(void)state;
+	assert_true(sockets_start(&(struct etw_error){ 0 }));
+	for (size_t workers = 1; workers <= 4; workers++) {
+		struct connection *large[2] = { large_request(), large_request() };
+		struct connection *small = connection_new(SOCKET_NONE, &address);
+		struct etw_error err;
+		struct waker *waker = waker_new(&err);
+		struct dispatch *dispatch = dispatch_new(workers, 1, 0, waker, &err);
+
+		assert_true(small && waker && dispatch);
+		dispatch_add(dispatch, large[0]);
+		assert_ptr_equal(dispatch_next(dispatch), large[0]);
+		dispatch_add(dispatch, large[1]);
+		dispatch_add(dispatch, small);
+		assert_ptr_equal(dispatch_next(dispatch), small);
+		dispatch_give_back(dispatch, large[0]);
+		assert_ptr_equal(dispatch_next(dispatch), large[1]);
+		connection_free(large[0], false);
+		connection_free(large[1], false);
+		connection_free(small, false);
+		dispatch_free(dispatch);
+		waker_free(waker);
+	}
+	sockets_stop();
+}
+
 /* ---- which is answered next ---- */
 
 enum { OF_ONE = 5 };
@@ -114,7 +191,7 @@ static void clients_take_turns(bool one_large, bool other_large)
 	assert_true(sockets_start(&err));
 	waker = waker_new(&err);
 	assert_non_null(waker);
-	dispatch = dispatch_new(WORKERS, 1, waker, &err);
+	dispatch = dispatch_new(WORKERS, 1, 0, waker, &err);
 	assert_non_null(dispatch);
 	of_other->is_large = other_large;
 	for (size_t i = 0; i < OF_ONE; i++) {
@@ -171,7 +248,7 @@ static void overdue_requests_are_found_in_any_order(void **state)
 	assert_true(sockets_start(&err));
 	waker = waker_new(&err);
 	assert_non_null(waker);
-	dispatch = dispatch_new(WORKERS, 0, waker, &err);
+	dispatch = dispatch_new(WORKERS, 0, 0, waker, &err);
 	assert_non_null(dispatch);
 	dispatch_add(dispatch, first);
 	dispatch_add(dispatch, second);
@@ -228,7 +305,7 @@ static void requests_one_after_another_have_one_worker(void **state)
 	assert_true(sockets_start(&err));
 	waker = waker_new(&err);
 	assert_non_null(waker);
-	dispatch = dispatch_new(CREW, 0, waker, &err);
+	dispatch = dispatch_new(CREW, 0, 0, waker, &err);
 	assert_non_null(dispatch);
 	for (size_t i = 0; i < CREW; i++) {
 		workers[i].dispatch = dispatch;
@@ -265,6 +342,10 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(
 			a_connection_that_is_cut_off_behind_its_answer_is_not_kept, begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_request_that_counts_as_small_makes_room_for_a_large_one, begin, end),
+		cmocka_unit_test(a_page_that_waits_for_its_client_lets_another_one_begin),
+		cmocka_unit_test(few_workers_answer_small_and_large_pages),
 		cmocka_unit_test(a_client_with_many_requests_keeps_no_other_waiting),
 		cmocka_unit_test(overdue_requests_are_found_in_any_order),
 		cmocka_unit_test(requests_one_after_another_have_one_worker),

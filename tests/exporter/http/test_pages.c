@@ -420,23 +420,23 @@ static void a_program_may_lack_reload_and_quit(void **state)
 	stop(&fixture);
 }
 
-/* The client sends "Host: x". */
+/* The client sends "Host: localhost". */
 static void pages_of_other_sites_can_change_nothing(void **state)
 {
 	static const char *const refused[] = {
 		"http://evil.example",
 		"null",
 		"",
-		"x",
-		"http://x.evil.example",
-		"http://evil.example/x",
-		"http://x:80",
+		"localhost",
+		"http://localhost.evil.example",
+		"http://evil.example/localhost",
+		"http://localhost:80",
 		"http://",
 		"https://proxy:9",
 		"http://proxy",
 	};
-	static const char *const taken[] = { "http://x", "https://x", "http://X", "https://proxy",
-					     "HTTPS://PROXY" };
+	static const char *const taken[] = { "http://localhost", "https://localhost",
+					     "http://LOCALHOST", "https://proxy", "HTTPS://PROXY" };
 	struct fixture fixture;
 	char line[128];
 
@@ -619,6 +619,43 @@ static void a_scrape_ends_with_the_time_of_its_client(void **state)
 	stop(&fixture);
 }
 
+/* A name of others may mean our address (DNS rebinding): its pages have the Origin of our Host. */
+static void lifecycle_requests_are_for_names_of_the_exporter(void **state)
+{
+	static const char *const refused[] = { "evil:9189", "evil", "localhost.evil.example",
+					       "127.0.0.1.evil:9189", "proxy.evil" };
+	static const char *const taken[] = { "127.0.0.1:9189", "10.1.2.3",       "[::1]:9189",
+					     "[2001:db8::1]",  "localhost:9189", "LOCALHOST",
+					     "proxy:9189",     "proxy" };
+	static const char *const pages[] = { "reload", "record", "quit" };
+	struct fixture fixture;
+	char line[128], path[32], computer[256];
+
+	(void)state;
+	start_lifecycle(&fixture, "https://proxy/etw");
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+		for (size_t j = 0; j < sizeof pages / sizeof pages[0]; j++) {
+			snprintf(path, sizeof path, "/etw/-/%s", pages[j]);
+			snprintf(line, sizeof line, "Host: %s\r\n", refused[i]);
+			expect(&fixture, "POST", path, line, 403, "another host");
+			snprintf(line, sizeof line, "Host: %s\r\nOrigin: http://%s\r\n", refused[i],
+				 refused[i]);
+			expect(&fixture, "PUT", path, line, 403, "another host");
+		}
+	}
+	assert_int_equal(fixture.quits + fixture.reloads, 0);
+	for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+		snprintf(line, sizeof line, "Host: %s\r\n", taken[i]);
+		expect(&fixture, "POST", "/etw/-/reload", line, 200, "");
+	}
+	os_computer_name(computer, sizeof computer);
+	if (computer[0] != '\0') {
+		snprintf(line, sizeof line, "Host: %.100s:9189\r\n", computer);
+		expect(&fixture, "POST", "/etw/-/reload", line, 200, "");
+	}
+	stop(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -634,6 +671,7 @@ int main(void)
 		cmocka_unit_test(lifecycle_pages_are_off_unless_switched_on),
 		cmocka_unit_test(post_and_put_reload_and_quit),
 		cmocka_unit_test(post_has_a_recording_written),
+		cmocka_unit_test(lifecycle_requests_are_for_names_of_the_exporter),
 		cmocka_unit_test(a_program_may_lack_reload_and_quit),
 		cmocka_unit_test(pages_of_other_sites_can_change_nothing),
 		cmocka_unit_test(a_scrape_can_choose_its_families),
