@@ -339,8 +339,8 @@ char *os_partial_name(const char *name);
 
 /*
  * Makes a temporary file that other programs cannot find, in os_temporary_folder(). The system
- * removes it when it is closed, also when the program is killed. Errors contain the folder.
- * os_file_change() of it always returns NULL.
+ * removes it when it is closed, also when the program is killed. os_file_change() of it always
+ * returns NULL.
  */
 struct os_file *os_file_temporary(struct etw_error *err);
 bool os_file_is_temporary(const struct os_file *file);
@@ -348,9 +348,10 @@ bool os_file_is_temporary(const struct os_file *file);
  * is a temporary file there. */
 struct os_file *os_file_share(const struct os_file *file, struct etw_error *err);
 
-/* Writes the path of the folder of temporary files: TMPDIR or else /tmp; on Windows that of
- * GetTempPathW(). Returns NULL when memory runs out; the caller frees it. */
+/* Returns the path of the folder of temporary files, which the caller frees: TMPDIR or else /tmp; on
+ * Windows that of GetTempPathW(). NULL when memory runs out. */
 char *os_temporary_folder(void);
+extern const char os_temporary_variable[]; /* the environment variable that names it */
 
 /* ---- text ---- */
 

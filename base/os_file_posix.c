@@ -150,7 +150,8 @@ static bool write_at(struct os_file *file, uint64_t offset, const void *bytes, s
 				      (off_t)(offset + done));
 
 		if (step < 0 && errno != EINTR) {
-			return error_set(err, ETW_ERROR_SYSTEM, "cannot be written: %m");
+			return error_set(err, ETW_ERROR_SYSTEM, "%scannot be written: %m",
+					 file->temporary ? "a temporary file " : "");
 		}
 		done += step > 0 ? (size_t)step : 0;
 	}
@@ -206,7 +207,7 @@ static struct new_name *name_new(const char *path, struct etw_error *err)
 	name->folder = open(folder[0] ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	free(folder);
 	if (name->folder < 0) {
-		error_set(err, ETW_ERROR_SYSTEM, "cannot be created: %m");
+		error_set(err, ETW_ERROR_SYSTEM, "cannot create: %m");
 	} else if (may_replace(name, err)) {
 		return name;
 	}
@@ -290,7 +291,7 @@ struct os_file *os_file_new(const char *path, bool visible, struct etw_error *er
 		fd = under_random_name(name, create_partial, -1);
 	}
 	if (fd < 0) {
-		error_set(err, ETW_ERROR_SYSTEM, "cannot be created: %m");
+		error_set(err, ETW_ERROR_SYSTEM, "cannot create: %m");
 		free_name(name);
 		return NULL;
 	}
@@ -367,6 +368,8 @@ char *os_file_leave(struct os_file *file)
 	return path;
 }
 
+const char os_temporary_variable[] = "TMPDIR";
+
 char *os_temporary_folder(void)
 {
 	const char *folder = getenv("TMPDIR");
@@ -390,7 +393,7 @@ struct os_file *os_file_temporary(struct etw_error *err)
 		drop_name(file);
 		file->temporary = true;
 	} else {
-		error_prefix(err, "a temporary file in %s", folder ? folder : "no folder");
+		error_prefix(err, "no temporary file can be made in %s", folder ? folder : "?");
 	}
 	text_free(&path);
 	free(folder);

@@ -236,7 +236,9 @@ static bool write_at(struct os_file *file, uint64_t offset, const void *bytes, s
 		DWORD step = 0;
 
 		if (!WriteFile(file->handle, (const char *)bytes + done, part, &step, &position)) {
-			return error_set_last(err, "cannot be written");
+			return error_set_last(err, file->temporary ?
+							   "a temporary file cannot be written" :
+							   "cannot be written");
 		}
 		done += step;
 	}
@@ -339,7 +341,7 @@ struct os_file *os_file_new(const char *path, bool visible, struct etw_error *er
 	wide = wide_absolute(path);
 	handle = wide ? create_partial(path, &partial) : INVALID_HANDLE_VALUE;
 	if (handle == INVALID_HANDLE_VALUE) {
-		error_set_last(err, "cannot be created");
+		error_set_last(err, "cannot create");
 	} else {
 		if (!visible && set_doomed(handle, true)) {
 			free(partial);
@@ -408,6 +410,8 @@ char *os_file_leave(struct os_file *file)
 	return path;
 }
 
+const char os_temporary_variable[] = "TMP";
+
 char *os_temporary_folder(void)
 {
 	wchar_t folder[MAX_PATH + 1];
@@ -431,7 +435,7 @@ struct os_file *os_file_temporary(struct etw_error *err)
 		drop_name(file);
 		file->temporary = true;
 	} else {
-		error_prefix(err, "a temporary file in %s", folder ? folder : "no folder");
+		error_prefix(err, "no temporary file can be made in %s", folder ? folder : "?");
 	}
 	text_free(&path);
 	free(folder);

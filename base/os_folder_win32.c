@@ -199,14 +199,13 @@ static bool get_user(union user *user)
 }
 
 /* "ACCESS_ALLOWED_ACE structure", "File Access Rights Constants", Microsoft Learn. */
-static bool opens_to_others(const ACE_HEADER *header, PSID user)
+static bool opens_to_others(ACCESS_ALLOWED_ACE *ace, PSID user)
 {
 	const DWORD writing = FILE_ADD_FILE | FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER |
 			      GENERIC_WRITE | GENERIC_ALL;
-	ACCESS_ALLOWED_ACE *ace = (ACCESS_ALLOWED_ACE *)header;
 
-	return header->AceType == ACCESS_ALLOWED_ACE_TYPE &&
-	       (header->AceFlags & INHERIT_ONLY_ACE) == 0 && (ace->Mask & writing) != 0 &&
+	return ace->Header.AceType == ACCESS_ALLOWED_ACE_TYPE &&
+	       (ace->Header.AceFlags & INHERIT_ONLY_ACE) == 0 && (ace->Mask & writing) != 0 &&
 	       !is_trusted(&ace->SidStart, user);
 }
 

@@ -42,7 +42,7 @@
 /* Forms of names for has_form(): of a recording, and of one that is incomplete. */
 static const char recording_form[] = "etw_exporter-00000000T000000.000Z.etl";
 static const char partial_form[] =
-	"etw_exporter-00000000T000000.000Z.etl.xxxxxxxxxxxxxxxx.partial";
+	"etw_exporter-00000000T000000.000Z.etl.????????????????.partial";
 
 struct flight_recorder {
 	struct config_recorder config; /* a copy that owns its texts and arrays; without rules */
@@ -97,12 +97,12 @@ static bool path_in(const char *dir, const char *name, struct etw_text *path)
 	return !path->failed;
 }
 
-/* Compares a text with a form in which 0 stands for any digit and x for any hexadecimal one. */
+/* Compares a text with a form in which 0 stands for any digit and ? for any hexadecimal one. */
 static bool has_form(const char *text, const char *form)
 {
 	for (; *form; text++, form++) {
 		bool good = *form == '0' ? *text >= '0' && *text <= '9' :
-			    *form == 'x' ? *text && strchr("0123456789abcdef", *text) :
+			    *form == '?' ? *text && strchr("0123456789abcdef", *text) :
 					   *text == *form;
 
 		if (!good) {

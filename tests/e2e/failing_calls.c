@@ -582,13 +582,27 @@ void *mmap64(void *address, size_t size, int protection, int flags, int fd, off6
 
 OPENING(open)
 OPENING(open64)
+
+/* As OPENING(), in a folder. */
+#define OPENING_AT(name)                                                                      \
+	int name(int folder, const char *path, int flags, ...)                                \
+	{                                                                                     \
+		va_list rest;                                                                 \
+		mode_t mode;                                                                  \
+                                                                                              \
+		va_start(rest, flags);                                                        \
+		mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;              \
+		va_end(rest);                                                                 \
+		return at_site(#name, CAN_ERROR) ? because(EMFILE) :                          \
+						   REAL(name)(folder, path, flags, mode);     \
+	}
+
+OPENING_AT(openat)
+OPENING_AT(openat64)
 FAILING(FILE *, fopen, CAN_ERROR, (because(EMFILE), NULL), (const char *path, const char *mode),
 	(path, mode))
 FAILING(FILE *, fopen64, CAN_ERROR, (because(EMFILE), NULL), (const char *path, const char *mode),
 	(path, mode))
-FAILING(FILE *, fdopen, CAN_ERROR, (because(ENOMEM), NULL), (int fd, const char *mode), (fd, mode))
-FAILING(int, mkstemp, CAN_ERROR, because(EMFILE), (char *path), (path))
-FAILING(int, mkstemp64, CAN_ERROR, because(EMFILE), (char *path), (path))
 FAILING(DIR *, opendir, CAN_ERROR, (because(EMFILE), NULL), (const char *path), (path))
 FAILING(int, stat, CAN_ERROR, because(EIO), (const char *path, struct stat *facts), (path, facts))
 FAILING(int, fstat, CAN_ERROR, because(EIO), (int fd, struct stat *facts), (fd, facts))
@@ -597,8 +611,15 @@ FAILING(int, stat64, CAN_ERROR, because(EIO), (const char *path, struct stat64 *
 FAILING(int, fstat64, CAN_ERROR, because(EIO), (int fd, struct stat64 *facts), (fd, facts))
 FAILING(int, statvfs64, CAN_ERROR, because(EIO), (const char *path, struct statvfs64 *facts),
 	(path, facts))
-FAILING(int, rename, CAN_ERROR, because(EACCES), (const char *from, const char *to), (from, to))
+FAILING(int, linkat, CAN_ERROR, because(EACCES),
+	(int from_folder, const char *from, int to_folder, const char *to, int flags),
+	(from_folder, from, to_folder, to, flags))
+FAILING(int, renameat, CAN_ERROR, because(EACCES),
+	(int from_folder, const char *from, int to_folder, const char *to),
+	(from_folder, from, to_folder, to))
 FAILING(int, fsync, CAN_ERROR, because(EIO), (int fd), (fd))
+FAILING(int, unlinkat, CAN_ERROR, because(EACCES), (int folder, const char *path, int flags),
+	(folder, path, flags))
 FAILING(int, unlink, CAN_ERROR, because(EACCES), (const char *path), (path))
 FAILING(int, mkdir, CAN_ERROR, because(ENOSPC), (const char *path, mode_t mode), (path, mode))
 FAILING(char *, getcwd, CAN_ERROR, (because(ENOENT), NULL), (char *path, size_t size), (path, size))
