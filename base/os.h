@@ -344,12 +344,12 @@ char *os_partial_name(const char *name);
  */
 struct os_file *os_file_temporary(struct etw_error *err);
 bool os_file_is_temporary(const struct os_file *file);
-/* Opens the same file a second time; the result must be closed, too. A new file that has no name yet
- * is a temporary file there. */
+/* Opens the same file a second time; the result must be closed, too. A new file that has no name
+ * yet is a temporary file there. */
 struct os_file *os_file_share(const struct os_file *file, struct etw_error *err);
 
-/* Returns the path of the folder of temporary files, which the caller frees: TMPDIR or else /tmp; on
- * Windows that of GetTempPathW(). NULL when memory runs out. */
+/* Returns the path of the folder of temporary files, which the caller frees: TMPDIR or else /tmp;
+ * on Windows that of GetTempPathW(). NULL when memory runs out. */
 char *os_temporary_folder(void);
 extern const char os_temporary_variable[]; /* the environment variable that names it */
 

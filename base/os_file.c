@@ -2,30 +2,30 @@
 /* What new files have in common on all systems. */
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/os.h"
-#include "base/text.h"
 
 char *os_partial_name(const char *name)
 {
-	struct etw_text partial = { 0 };
+	size_t size = strlen(name) + sizeof ".0123456789abcdef.partial";
+	char *partial = malloc(size);
 	uint64_t random;
 
-	if (!os_random(&random, sizeof random)) {
+	if (!partial || !os_random(&random, sizeof random)) {
+		free(partial);
 		return NULL;
 	}
-	text_add_format(&partial, "%s.%016" PRIx64 ".partial", name, random);
-	if (partial.failed) {
-		text_free(&partial);
-	}
-	return partial.data;
+	snprintf(partial, size, "%s.%016" PRIx64 ".partial", name, random);
+	return partial;
 }
 
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct etw_error *err)
 {
 	struct os_file *file = os_file_new(path, false, err);
-	bool written =
-		file && os_file_append(file, bytes, size, err) && os_file_publish(file, err);
+	bool written = file && os_file_append(file, bytes, size, err) && os_file_publish(file, err);
 
 	os_file_close(file);
 	return written;

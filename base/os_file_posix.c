@@ -20,14 +20,13 @@
 #include <unistd.h>
 
 #include "base/os_posix.h"
-#include "base/text.h"
 
 struct os_file {
 	int fd;
 	uint64_t size;
-	struct stat seen; /* the state that os_file_change() compares with */
-	bool is_stream;   /* it is read once, from beginning to end */
-	bool temporary;   /* no other program can change it */
+	struct stat seen;      /* the state that os_file_change() compares with */
+	bool is_stream;        /* it is read once, from beginning to end */
+	bool temporary;        /* no other program can change it */
 	struct new_name *name; /* owned; of a new file until it is published; otherwise NULL */
 };
 
@@ -177,8 +176,8 @@ static bool may_replace(const struct new_name *name, struct etw_error *err)
 {
 	struct stat facts;
 
-	if (name->last[0] == '\0' || (fstatat(name->folder, name->last, &facts, 0) == 0 &&
-				      !S_ISREG(facts.st_mode))) {
+	if (name->last[0] == '\0' ||
+	    (fstatat(name->folder, name->last, &facts, 0) == 0 && !S_ISREG(facts.st_mode))) {
 		return error_set(err, ETW_ERROR_UNSUPPORTED, "is %s, not a regular file",
 				 name->last[0] == '\0' || S_ISDIR(facts.st_mode) ?
 					 "a directory" :
@@ -349,21 +348,18 @@ bool os_file_publish(struct os_file *file, struct etw_error *err)
 char *os_file_leave(struct os_file *file)
 {
 	struct new_name *name = file->name;
+	size_t folder = name ? (size_t)(name->last - name->path) : 0;
 	char *path = NULL;
 
 	if (name && name->partial) {
-		struct etw_text text = { 0 };
-
-		text_add(&text, name->path, (size_t)(name->last - name->path));
-		text_add_string(&text, name->partial);
-		path = text.failed ? NULL : text.data;
-		if (path) {
-			free(name->partial);
-			name->partial = NULL;
-			drop_name(file);
-		} else {
-			text_free(&text);
-		}
+		path = malloc(folder + strlen(name->partial) + 1);
+	}
+	if (path) {
+		memcpy(path, name->path, folder);
+		memcpy(path + folder, name->partial, strlen(name->partial) + 1);
+		free(name->partial);
+		name->partial = NULL;
+		drop_name(file);
 	}
 	return path;
 }
@@ -380,14 +376,15 @@ char *os_temporary_folder(void)
 struct os_file *os_file_temporary(struct etw_error *err)
 {
 	char *folder = os_temporary_folder();
-	struct etw_text path = { 0 };
+	size_t size = folder ? strlen(folder) + sizeof "/etw" : 0;
+	char *path = folder ? malloc(size) : NULL;
 	struct os_file *file = NULL;
 
-	text_add_format(&path, "%s/etw", folder ? folder : "");
-	if (!folder || path.failed) {
-		error_no_memory(err, "a temporary file");
+	if (path) {
+		snprintf(path, size, "%s/etw", folder);
+		file = os_file_new(path, false, err);
 	} else {
-		file = os_file_new(path.data, false, err);
+		error_no_memory(err, "a temporary file");
 	}
 	if (file) {
 		drop_name(file);
@@ -395,7 +392,7 @@ struct os_file *os_file_temporary(struct etw_error *err)
 	} else {
 		error_prefix(err, "no temporary file can be made in %s", folder ? folder : "?");
 	}
-	text_free(&path);
+	free(path);
 	free(folder);
 	return file;
 }

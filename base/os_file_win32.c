@@ -17,7 +17,6 @@
 #include <sddl.h>
 
 #include "base/os_win32.h"
-#include "base/text.h"
 
 /* The state that os_file_change() compares. */
 struct file_seen {
@@ -32,7 +31,8 @@ struct os_file {
 	struct file_seen seen;
 	bool is_stream; /* it is read once, from beginning to end */
 	bool temporary; /* no other program can change it */
-	wchar_t *name;  /* owned; the name that a new file gets when it is published; otherwise NULL */
+	wchar_t *name;  /* owned; the name that a new file gets when it is published; otherwise NULL
+			 */
 	char *partial;  /* owned; the path that a visible new file has until then; otherwise NULL */
 };
 
@@ -421,15 +421,16 @@ char *os_temporary_folder(void)
 
 struct os_file *os_file_temporary(struct etw_error *err)
 {
-	char *folder = os_temporary_folder();
-	struct etw_text path = { 0 };
+	char *folder = os_temporary_folder(); /* it ends with a backslash */
+	size_t size = folder ? strlen(folder) + sizeof "etw" : 0;
+	char *path = folder ? malloc(size) : NULL;
 	struct os_file *file = NULL;
 
-	text_add_format(&path, "%setw", folder ? folder : "");
-	if (!folder || path.failed) {
-		error_no_memory(err, "a temporary file");
+	if (path) {
+		snprintf(path, size, "%setw", folder);
+		file = os_file_new(path, false, err);
 	} else {
-		file = os_file_new(path.data, false, err);
+		error_no_memory(err, "a temporary file");
 	}
 	if (file) {
 		drop_name(file);
@@ -437,7 +438,7 @@ struct os_file *os_file_temporary(struct etw_error *err)
 	} else {
 		error_prefix(err, "no temporary file can be made in %s", folder ? folder : "?");
 	}
-	text_free(&path);
+	free(path);
 	free(folder);
 	return file;
 }

@@ -162,7 +162,8 @@ bool os_folder_make(const char *path, bool *made, struct etw_error *err)
  * administrators, and the installer of Windows. */
 static bool is_trusted(PSID account, PSID user)
 {
-	/* "SID Strings", "Well-known SIDs", Microsoft Learn; the last is NT SERVICE\TrustedInstaller. */
+	/* "SID Strings", "Well-known SIDs", Microsoft Learn; the last is NT
+	 * SERVICE\TrustedInstaller. */
 	static const wchar_t *const trusted[] = {
 		L"SY", L"BA", L"S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 	};
@@ -220,7 +221,7 @@ const char *os_folder_open_to_others(const char *path)
 	if (wide && get_user(&user) &&
 	    GetNamedSecurityInfoW(wide, SE_FILE_OBJECT, DACL_SECURITY_INFORMATION, NULL, NULL,
 				  &list, NULL, &descriptor) == ERROR_SUCCESS) {
-		open = !list; /* without a list everybody may do everything */
+		open = !list; /* without a list every account may do everything */
 		for (DWORD i = 0; list && i < list->AceCount && !open; i++) {
 			void *ace;
 

@@ -449,8 +449,8 @@ static const uint32_t ITEMS_THAT_STAY =
 	1U << ETW_EXTENDED_PROCESS_START_KEY | 1U << 4 | 1U << 7 | 1U << 8 | 1U << 9 | 1U << 14 |
 	1U << 15 | 1U << 17 | 1U << 18;
 
-/* The bytes of items with numbers (docs/etl-format.md section 9; stack keys: "EVENT_HEADER_EXTENDED_
- * DATA_ITEM structure", Microsoft Learn). 0: the size varies. */
+/* The bytes of items with numbers (docs/etl-format.md section 9; stack keys:
+ * "EVENT_HEADER_EXTENDED_DATA_ITEM structure", Microsoft Learn). 0: the size varies. */
 static const uint8_t item_sizes[32] = {
 	[ETW_EXTENDED_RELATED_ACTIVITY] = 16,
 	[ETW_EXTENDED_SESSION_ID] = 4,
@@ -473,8 +473,8 @@ static void clear_from(struct anonymiser *anonymiser, uint8_t *copy, size_t used
 	}
 }
 
-/* Clears what follows the name of the provider and is not its group, the only trait whose meaning is
- * known (docs/etl-format.md section 10.3). */
+/* Clears what follows the name of the provider and is not its group, the only trait whose meaning
+ * is known (docs/etl-format.md section 10.3). */
 static void clear_traits(struct anonymiser *anonymiser, uint8_t *copy, size_t size)
 {
 	enum { GROUP = 1, TRAIT_HEADER = 3, GROUP_SIZE = TRAIT_HEADER + 16 };

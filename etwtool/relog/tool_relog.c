@@ -307,10 +307,9 @@ static bool make(struct relog *relog, bool temporary, struct etw_mirror_form for
 	if (relog->decision.choosing && !choose(relog, err)) {
 		return false;
 	}
-	relog->mirror =
-		temporary ?
-			etw_mirror_open_temporary(path, form, inputs->files, inputs->count, err) :
-			etw_mirror_open(path, form, inputs->files, inputs->count, err);
+	relog->mirror = temporary ? etw_mirror_open_temporary(path, form, inputs->files,
+							      inputs->count, err) :
+				    etw_mirror_open(path, form, inputs->files, inputs->count, err);
 	for (; relog->mirror && relog->present < inputs->count; relog->present++) {
 		if (!copy(relog, err)) {
 			return etw_mirror_output_failed(relog->mirror) ?

@@ -41,8 +41,7 @@
 
 /* Forms of names for has_form(): of a recording, and of one that is incomplete. */
 static const char recording_form[] = "etw_exporter-00000000T000000.000Z.etl";
-static const char partial_form[] =
-	"etw_exporter-00000000T000000.000Z.etl.????????????????.partial";
+static const char partial_form[] = "etw_exporter-00000000T000000.000Z.etl.????????????????.partial";
 
 struct flight_recorder {
 	struct config_recorder config; /* a copy that owns its texts and arrays; without rules */
@@ -167,9 +166,9 @@ static bool remove_old(const struct flight_recorder *recorder, const char *name)
 	return removed;
 }
 
-/* Removes the oldest files whose names have this form, until only `keep` are left in addition to the
- * one that stays. If one cannot be removed, the next one goes in its place, so that their number
- * stays limited. */
+/* Removes the oldest files whose names have this form, until only `keep` are left in addition to
+ * the one that stays. If one cannot be removed, the next one goes in its place, so that their
+ * number stays limited. */
 static void remove_oldest(const struct flight_recorder *recorder, const char *form, size_t keep,
 			  const char *stays)
 {

@@ -21,9 +21,8 @@ bool etl_output_open(struct etl_output *output, const char *path, enum etw_visib
 	}
 	output->standard = etw_output_is_standard(path);
 	output->temporary = visibility == ETW_VISIBLE_NEVER;
-	output->file = output->standard ?
-			       os_file_temporary(err) :
-			       os_file_new(path, visibility == ETW_VISIBLE_ALWAYS, err);
+	output->file = output->standard ? os_file_temporary(err) :
+					  os_file_new(path, visibility == ETW_VISIBLE_ALWAYS, err);
 	return output->file != NULL;
 }
 

@@ -23,7 +23,7 @@ struct etl_output {
 	struct os_file *file; /* owned; NULL: the output is in memory */
 	bool standard;        /* the file is for the standard output */
 	bool temporary;       /* the file gets no name */
-	uint8_t *memory;           /* owned */
+	uint8_t *memory;      /* owned */
 	size_t memory_capacity;
 	uint64_t size; /* bytes written */
 };

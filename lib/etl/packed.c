@@ -21,10 +21,10 @@
  *
  * Archives are untrusted input. The unpacked size is limited (struct etl_packed_limits), because a
  * few kilobytes can unpack to terabytes, and the disk is never filled: what states a size that has
- * no room is refused at once, the rest when it reaches the limit. Names in an archive are only shown and compared; no file
- * with such a name is created. An archive inside an archive is not unpacked, nor is an encrypted
- * one. Files in a zip archive that do not use deflate are refused, because some other methods use
- * as much memory as the file requests.
+ * no room is refused at once, the rest when it reaches the limit. Names in an archive are only
+ * shown and compared; no file with such a name is created. An archive inside an archive is not
+ * unpacked, nor is an encrypted one. Files in a zip archive that do not use deflate are refused,
+ * because some other methods use as much memory as the file requests.
  */
 #include "lib/etl/packed.h"
 
@@ -78,8 +78,8 @@ struct unpacking {
 
 /* ---- the temporary file ---- */
 
-/* Returns the most bytes of the temporary file. A tenth of the disk's free space stays free, because
- * other programs may need it. */
+/* Returns the most bytes of the temporary file. A tenth of the disk's free space stays free,
+ * because other programs may need it. */
 static uint64_t room_for_file(const struct unpacking *unpacking)
 {
 	return unpacking->room - unpacking->room / 10;

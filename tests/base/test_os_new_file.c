@@ -175,7 +175,7 @@ static void a_new_file_is_read_through_a_second_handle(void **state)
 	shared = os_file_share(file, &err);
 	os_file_close(file);
 	assert_non_null(shared);
-	assert_null(os_file_change(shared)); /* it is removed; that is no news */
+	assert_null(os_file_change(shared)); /* that it is removed is no change */
 	assert_true(os_file_read(shared, 0, found, sizeof found, &size, &err));
 	assert_int_equal(size, 4);
 	assert_memory_equal(found, "news", 4);
