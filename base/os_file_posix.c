@@ -174,16 +174,14 @@ static void drop_name(struct os_file *file)
 /* Only a regular file or a link to one may be replaced: not a folder, a device or a pipe. */
 static bool may_replace(const struct new_name *name, struct etw_error *err)
 {
-	struct stat facts;
+	struct stat facts = { .st_mode = S_IFDIR }; /* of a path that ends with a slash */
 
-	if (name->last[0] == '\0' ||
-	    (fstatat(name->folder, name->last, &facts, 0) == 0 && !S_ISREG(facts.st_mode))) {
-		return error_set(err, ETW_ERROR_UNSUPPORTED, "is %s, not a regular file",
-				 name->last[0] == '\0' || S_ISDIR(facts.st_mode) ?
-					 "a directory" :
-					 "a device, pipe or socket");
+	if (name->last[0] != '\0' &&
+	    (fstatat(name->folder, name->last, &facts, 0) != 0 || S_ISREG(facts.st_mode))) {
+		return true;
 	}
-	return true;
+	return error_set(err, ETW_ERROR_UNSUPPORTED, "is %s, not a regular file",
+			 S_ISDIR(facts.st_mode) ? "a directory" : "a device, pipe or socket");
 }
 
 /* Opens the folder of a path. Returns NULL on failure. */

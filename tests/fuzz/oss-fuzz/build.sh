@@ -15,7 +15,7 @@ for target in "$source"/tests/fuzz/fuzz_*.c; do
 	name=$(basename "$target" .c)
 	cp "$WORK/build/$name" "$OUT/"
 	# What the machine that runs it does not have; the C library and its loader it has.
-	ldd "$OUT/$name" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | grep -Ev '/(libc|libm|libpthread|libdl|librt|libresolv)\.so' |
+	ldd "$WORK/build/$name" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | grep -Ev '/(libc|libm|libpthread|libdl|librt|libresolv)\.so' |
 		xargs -r cp -Lu -t "$OUT/lib"
 	python3 "$source/tests/fuzz/dictionary.py" "$name" >"$OUT/$name.dict"
 	[ -s "$OUT/$name.dict" ] || rm "$OUT/$name.dict"

@@ -8,7 +8,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-export SRC=$work/src OUT=$work/out WORK=$root/build/oss-fuzz-$sanitizer CC=clang CXX=clang++ LIB_FUZZING_ENGINE=-fsanitize=fuzzer
+export SRC=$root/build/oss-fuzz-src OUT=$work/out WORK=$root/build/oss-fuzz-$sanitizer CC=clang CXX=clang++ LIB_FUZZING_ENGINE=-fsanitize=fuzzer
 # google/oss-fuzz, infra/base-images/base-builder/Dockerfile: CFLAGS, SANITIZER_FLAGS_*, COVERAGE_FLAGS.
 CFLAGS="-O1 -fno-omit-frame-pointer -gline-tables-only -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION"
 case $sanitizer in
@@ -19,6 +19,7 @@ esac
 CFLAGS+=" -fsanitize=fuzzer-no-link"
 export CFLAGS CXXFLAGS=$CFLAGS
 
+rm -rf "$SRC"
 mkdir -p "$SRC" "$OUT" "$WORK"
 ln -s "$root" "$SRC/etw_exporter"
 bash -eu "$root/tests/fuzz/oss-fuzz/build.sh"
