@@ -39,9 +39,11 @@ lock_cache() {
 }
 
 # apt with source lists, index and cache of its own: may read sources, needs no root, changes nothing.
-private_apt() {
-	apt-get -q -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/sources" \
-		-o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root "$@"
+private_apt() { private apt-get -q "$@"; }
+private_apt_cache() { private apt-cache "$@"; }
+private() { # program, arguments...
+	"$1" -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/sources" \
+		-o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root "${@:2}"
 }
 
 prepare_private_apt() {
@@ -62,10 +64,12 @@ prepare_private_apt() {
 }
 
 # Into the working directory. The newest version in the index, else the release's own: a mirror may lack the files of an
-# update.
+# update. .ci/library-versions.sh keeps that out of a release.
 fetch() { # source|download, package
 	prepare_private_apt
-	private_apt "$1" "$2" || private_apt "$1" "$2/$(. /etc/os-release && printf %s "$VERSION_CODENAME")"
+	private_apt "$1" "$2" && return
+	say "the mirror lacks the newest $2: taking that of the release" >&2
+	private_apt "$1" "$2/$(. /etc/os-release && printf %s "$VERSION_CODENAME")"
 }
 
 # Prints the folder that the source package was unpacked into. Its version and licences are kept for .ci/package.sh.

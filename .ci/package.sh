@@ -10,6 +10,8 @@
 #   etw_exporter-VERSION.spdx.json, SHA256SUMS       what is in all of these; their check sums
 #   etw_exporter-VERSION.openvex.json                known faults of libraries that the build leaves out
 #
+# It fails when a library is older than the package index offers (.ci/library-versions.sh).
+#
 # With --linux BUILD or --windows BUILD it packs that build, and only for that system. Without, it configures and builds both, after
 # .ci/deps-debian.sh, .ci/deps-mingw.sh and .ci/deps-packages.sh have installed what is missing.
 #
@@ -26,6 +28,7 @@ usage() {
 	exit 2
 }
 
+programs=(etw_exporter etwtool etw_selftest) # of Windows
 out=$root/build/packages linux='' windows=''
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -63,6 +66,8 @@ if [ -z "$linux$windows" ]; then
 	build release
 	build windows-mingw
 	linux=$root/build/package/release windows=$root/build/package/windows-mingw
+	bash "$here/library-versions.sh" "$linux" etw_exporter etwtool
+	bash "$here/library-versions.sh" "$windows" "${programs[@]}"
 fi
 
 mkdir -p "$out"
@@ -194,8 +199,6 @@ make_deb() { # package, component, what the linker made
 }
 
 # ---- Windows ----
-
-programs=(etw_exporter etwtool etw_selftest)
 
 # A folder with the file, as it is unpacked.
 make_zip() { # name of the archive, folder

@@ -248,34 +248,21 @@ bool os_folder_read(const char *path, bool (*each)(void *context, const char *na
  * set to whether this call made it. */
 bool os_folder_make(const char *path, bool *made, struct etw_error *err);
 
+/* If accounts besides the user of this program, administrators and the system may make, rename or
+ * remove files in the folder, returns advice how to prevent that; otherwise NULL. The advice is
+ * static. */
+const char *os_folder_open_to_others(const char *path);
+
 /* Removes a folder if it is empty. */
 void os_folder_remove(const char *path);
 
-/* As fopen(), with a path in UTF-8. The error is in errno. */
-FILE *os_file_stream(const char *path, const char *mode);
-
-/*
- * Creates a file, or truncates an existing one, for writing bytes. Only the owner may read a new
- * file, on Windows also administrators and the system: it inherits no rights from its folder. An
- * existing file keeps its rights. The texts of errors do not contain the path.
- */
-FILE *os_file_create(const char *path, struct etw_error *err);
-
-/*
- * Renames a complete file to another name on the same disk, and replaces a file of that name. It
- * first waits until the bytes are on the disk, so that after a loss of power the name leads to the
- * whole new file or to the old one. The error does not contain a path.
- */
-bool os_file_publish(const char *from, const char *to, struct etw_error *err);
 /* Removes a file; it is no error if the file does not exist. */
 bool os_file_remove(const char *path, struct etw_error *err);
+/* Returns whether the path leads to a regular file; a link does not count as one. */
+bool os_file_is_regular(const char *path);
 /* Returns how many bytes this program may still write to the disk of a folder; UINT64_MAX if it is
  * not known. */
 uint64_t os_disk_free_bytes(const char *folder);
-
-/* Writes a whole file, overwriting an existing one, with the rights of os_file_create(). The texts
- * of errors do not contain the path. */
-bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct etw_error *err);
 
 /*
  * A file that is read by position into memory of the caller. Its size is that at the time of
@@ -326,15 +313,55 @@ bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got,
 		  struct etw_error *err);
 
 /*
- * Makes a temporary file that other programs cannot find, in the folder TMPDIR or else /tmp; on
- * Windows in that of GetTempPathW(). The system removes it when it is closed, also when the program
- * is killed. Errors contain the folder. os_file_change() of it always returns NULL.
+ * A new file, which gets its name when it is complete.
+ *
+ * Every file that the programs write is made here. Nothing that exists is opened, so a link, a pipe
+ * or a file of another user in the folder is never written to. Until it is complete, the file is
+ * beside its later place: without a name if the disk has such files (O_TMPFILE), otherwise under a
+ * random one (os_partial_name()). So an interrupted program, a full disk or a loss of power leaves
+ * the former file, and who has that open can still read it. Only the owner may read a new file; on
+ * Windows also administrators and the system. It inherits no rights from its folder. The texts of
+ * errors do not contain the path.
+ */
+
+/* Makes a new file for the path. visible: the file has its random name from the start, and stays
+ * there if the program is killed. */
+struct os_file *os_file_new(const char *path, bool visible, struct etw_error *err);
+bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct etw_error *err);
+/* Overwrites the first bytes, which must have been written before. */
+bool os_file_overwrite(struct os_file *file, const void *bytes, size_t size, struct etw_error *err);
+/*
+ * Gives a complete file its name; a file or link of that name is replaced. It first waits until the
+ * bytes are on the disk, so that after a loss of power the name leads to the whole new file or to
+ * the former one. A file that is closed without this is removed.
+ */
+bool os_file_publish(struct os_file *file, struct etw_error *err);
+/* Leaves an incomplete file under its random name. Returns its path, which the caller frees; NULL
+ * if it has no name. */
+char *os_file_leave(struct os_file *file);
+/* Makes and publishes a file with these bytes. */
+bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct etw_error *err);
+
+enum { OS_PARTIAL_TRIES = 8 }; /* names that are tried until one is free */
+/* Returns "NAME.0123456789abcdef.partial" with random digits, which the caller frees; NULL when
+ * memory runs out or the system has no random bytes. */
+char *os_partial_name(const char *name);
+
+/*
+ * Makes a temporary file that other programs cannot find, in os_temporary_folder(). The system
+ * removes it when it is closed, also when the program is killed. os_file_change() of it always
+ * returns NULL.
  */
 struct os_file *os_file_temporary(struct etw_error *err);
 bool os_file_is_temporary(const struct os_file *file);
-bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct etw_error *err);
-/* Opens the same file a second time; the result must be closed, too. */
+/* Opens the same file a second time; the result must be closed, too. A new file that has no name
+ * yet is a temporary file there. */
 struct os_file *os_file_share(const struct os_file *file, struct etw_error *err);
+
+/* Returns the path of the folder of temporary files, which the caller frees: TMPDIR or else /tmp;
+ * on Windows that of GetTempPathW(). NULL when memory runs out. */
+char *os_temporary_folder(void);
+extern const char os_temporary_variable[]; /* the environment variable that names it */
 
 /* ---- text ---- */
 

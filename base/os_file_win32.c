@@ -8,9 +8,7 @@
  */
 #include "base/os.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,102 +31,10 @@ struct os_file {
 	struct file_seen seen;
 	bool is_stream; /* it is read once, from beginning to end */
 	bool temporary; /* no other program can change it */
+	wchar_t *name;  /* owned; the name that a new file gets when it is published; otherwise NULL
+			 */
+	char *partial;  /* owned; the path that a visible new file has until then; otherwise NULL */
 };
-
-FILE *os_file_stream(const char *path, const char *mode)
-{
-	wchar_t *wide = wide_from(path), *wide_mode = wide_from(mode);
-	FILE *stream = wide && wide_mode ? _wfopen(wide, wide_mode) : NULL;
-
-	free(wide);
-	free(wide_mode);
-	return stream;
-}
-
-/*
- * Creates a file with its own access list. Otherwise it would inherit the rights of its folder, and
- * every account may read files below C:\ProgramData. P: nothing is inherited; FA: all rights, for
- * the owner, the system and administrators ("Security Descriptor String Format", "SID Strings",
- * Microsoft Learn). Returns INVALID_HANDLE_VALUE on failure; GetLastError() has the reason.
- */
-static HANDLE create_private(const char *path)
-{
-	static const wchar_t rights[] = L"D:P(A;;FA;;;OW)(A;;FA;;;SY)(A;;FA;;;BA)";
-	SECURITY_ATTRIBUTES security = { .nLength = sizeof security };
-	HANDLE file = INVALID_HANDLE_VALUE;
-	wchar_t *wide = wide_from(path);
-	DWORD error;
-
-	if (wide && ConvertStringSecurityDescriptorToSecurityDescriptorW(
-			    rights, SDDL_REVISION_1, &security.lpSecurityDescriptor, NULL)) {
-		file = CreateFileW(wide, GENERIC_WRITE, FILE_SHARE_READ, &security, CREATE_ALWAYS,
-				   FILE_ATTRIBUTE_NORMAL, NULL);
-	}
-	error = GetLastError();
-	LocalFree(security.lpSecurityDescriptor);
-	free(wide);
-	SetLastError(error);
-	return file;
-}
-
-FILE *os_file_create(const char *path, struct etw_error *err)
-{
-	HANDLE handle = create_private(path);
-	int fd = -1;
-	FILE *file = NULL;
-
-	if (handle == INVALID_HANDLE_VALUE) {
-		error_set_last(err, "cannot create");
-		return NULL;
-	}
-	fd = _open_osfhandle((intptr_t)handle, _O_BINARY);
-	if (fd < 0) {
-		CloseHandle(handle);
-	} else {
-		file = _fdopen(fd, "wb");
-	}
-	if (!file) {
-		error_set(err, ETW_ERROR_SYSTEM, "cannot create: too many open files");
-		if (fd >= 0) {
-			_close(fd);
-		}
-	}
-	return file;
-}
-
-static bool flush_to_disk(const wchar_t *path, struct etw_error *err)
-{
-	HANDLE file = CreateFileW(path, GENERIC_WRITE,
-				  FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-				  OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
-	bool flushed = file != INVALID_HANDLE_VALUE && FlushFileBuffers(file);
-
-	if (!flushed) {
-		error_set_last(err, "cannot be written to the disk");
-	}
-	if (file != INVALID_HANDLE_VALUE) {
-		CloseHandle(file);
-	}
-	return flushed;
-}
-
-bool os_file_publish(const char *from, const char *to, struct etw_error *err)
-{
-	wchar_t *wide_from_name = wide_from(from), *wide_to_name = wide_from(to);
-	bool good = wide_from_name && wide_to_name;
-
-	if (!good) {
-		error_set_last(err, "cannot be renamed");
-	} else if (!flush_to_disk(wide_from_name, err)) {
-		good = false;
-	} else if (!MoveFileExW(wide_from_name, wide_to_name, MOVEFILE_REPLACE_EXISTING)) {
-		error_set_last(err, "cannot be renamed");
-		good = false;
-	}
-	free(wide_from_name);
-	free(wide_to_name);
-	return good;
-}
 
 bool os_file_remove(const char *path, struct etw_error *err)
 {
@@ -150,29 +56,6 @@ uint64_t os_disk_free_bytes(const char *folder)
 
 	free(wide);
 	return known ? bytes.QuadPart : UINT64_MAX;
-}
-
-bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct etw_error *err)
-{
-	enum { PIECE = 1 << 20 };
-	HANDLE file = create_private(path);
-	bool written = file != INVALID_HANDLE_VALUE;
-
-	for (size_t at = 0; written && at < size;) {
-		DWORD more = 0;
-
-		written = WriteFile(file, bytes + at,
-				    (DWORD)(size - at < PIECE ? size - at : PIECE), &more, NULL) &&
-			  more > 0;
-		at += more;
-	}
-	if (!written) {
-		error_set_last(err, "cannot be written");
-	}
-	if (file != INVALID_HANDLE_VALUE) {
-		CloseHandle(file);
-	}
-	return written;
 }
 
 static struct file_seen seen_of(const BY_HANDLE_FILE_INFORMATION *facts)
@@ -199,6 +82,14 @@ const char *os_file_change(struct os_file *file)
 	       file->seen.links == 0 && before.links > 0 ? "was removed" :
 	       file->seen.written != before.written      ? "was overwritten" :
 							   NULL;
+}
+
+static void drop_name(struct os_file *file)
+{
+	free(file->name);
+	free(file->partial);
+	file->name = NULL;
+	file->partial = NULL;
 }
 
 /* Makes a file from a handle and owns it; on failure the handle is closed. */
@@ -333,30 +224,222 @@ bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got,
 	return true;
 }
 
-struct os_file *os_file_temporary(struct etw_error *err)
-{
-	wchar_t folder[MAX_PATH + 1], path[MAX_PATH];
-	struct os_file *file;
-	HANDLE handle;
+/* ---- new files ---- */
 
-	/* GetTempFileNameW() also creates the file. It is then opened without sharing, so that no
-	 * other program can open it. */
-	if (GetTempPathW(MAX_PATH + 1, folder) == 0 ||
-	    GetTempFileNameW(folder, L"etw", 0, path) == 0) {
-		error_set_last(err, "no temporary file can be made");
-		return NULL;
+static bool write_at(struct os_file *file, uint64_t offset, const void *bytes, size_t size,
+		     struct etw_error *err)
+{
+	for (size_t done = 0; done < size;) {
+		uint64_t at = offset + done;
+		OVERLAPPED position = { .Offset = (DWORD)at, .OffsetHigh = (DWORD)(at >> 32) };
+		DWORD part = size - done < 1 << 30 ? (DWORD)(size - done) : 1 << 30;
+		DWORD step = 0;
+
+		if (!WriteFile(file->handle, (const char *)bytes + done, part, &step, &position)) {
+			return error_set_last(err, file->temporary ?
+							   "a temporary file cannot be written" :
+							   "cannot be written");
+		}
+		done += step;
 	}
-	handle = CreateFileW(path, GENERIC_READ | GENERIC_WRITE | DELETE, 0, NULL, CREATE_ALWAYS,
-			     FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
+	return true;
+}
+
+/*
+ * Sets whether the system removes the file when its last handle is closed, also when the program is
+ * killed ("FILE_DISPOSITION_INFO structure", Microsoft Learn). Until then no other program can open
+ * it.
+ */
+static bool set_doomed(HANDLE file, bool doomed)
+{
+	FILE_DISPOSITION_INFO info = { .DeleteFile = doomed };
+
+	return SetFileInformationByHandle(file, FileDispositionInfo, &info, sizeof info);
+}
+
+/*
+ * Creates a file with its own access list. Otherwise it would inherit the rights of its folder, and
+ * every account may read files below C:\ProgramData. P: nothing is inherited; FA: all rights, for
+ * the owner, the system and administrators ("Security Descriptor String Format", "SID Strings",
+ * Microsoft Learn). FILE_FLAG_OPEN_REPARSE_POINT: a link of this name counts as a file that exists.
+ * Returns INVALID_HANDLE_VALUE on failure; GetLastError() has the reason.
+ */
+static HANDLE create_private(const wchar_t *path)
+{
+	static const wchar_t rights[] = L"D:P(A;;FA;;;OW)(A;;FA;;;SY)(A;;FA;;;BA)";
+	SECURITY_ATTRIBUTES security = { .nLength = sizeof security };
+	HANDLE file = INVALID_HANDLE_VALUE;
+	DWORD error;
+
+	if (ConvertStringSecurityDescriptorToSecurityDescriptorW(
+		    rights, SDDL_REVISION_1, &security.lpSecurityDescriptor, NULL)) {
+		file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE | DELETE, FILE_SHARE_READ,
+				   &security, CREATE_NEW,
+				   FILE_ATTRIBUTE_NORMAL | FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+	}
+	error = GetLastError();
+	LocalFree(security.lpSecurityDescriptor);
+	SetLastError(error);
+	return file;
+}
+
+/* Creates a file under a random name beside the path. On success *partial is its path, which the
+ * caller frees. */
+static HANDLE create_partial(const char *path, char **partial)
+{
+	HANDLE file = INVALID_HANDLE_VALUE;
+	bool again = true;
+
+	for (unsigned i = 0; i < OS_PARTIAL_TRIES && again; i++) {
+		char *name = os_partial_name(path);
+		wchar_t *wide = name ? wide_from(name) : NULL;
+
+		SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+		file = wide ? create_private(wide) : INVALID_HANDLE_VALUE;
+		again = file == INVALID_HANDLE_VALUE && GetLastError() == ERROR_FILE_EXISTS;
+		free(wide);
+		if (file != INVALID_HANDLE_VALUE) {
+			*partial = name;
+		} else {
+			free(name);
+		}
+	}
+	return file;
+}
+
+/* Only a regular file or a link to one may be replaced: not a folder, a device or a pipe. */
+static bool may_replace(const char *path, struct etw_error *err)
+{
+	wchar_t *wide = wide_from(path);
+	HANDLE handle = INVALID_HANDLE_VALUE;
+	struct os_file *file;
+
+	if (wide) {
+		handle = CreateFileW(wide, FILE_READ_ATTRIBUTES,
+				     FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+				     OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+	}
+	free(wide);
 	if (handle == INVALID_HANDLE_VALUE) {
-		error_set_last(err, "no temporary file can be made");
-		DeleteFileW(path);
-		return NULL;
+		return true; /* it does not exist, or publishing it will fail */
 	}
 	file = file_over(handle, false, err);
-	if (file) {
-		file->temporary = true;
+	os_file_close(file);
+	return file != NULL;
+}
+
+struct os_file *os_file_new(const char *path, bool visible, struct etw_error *err)
+{
+	wchar_t *wide;
+	struct os_file *file = NULL;
+	char *partial = NULL;
+	HANDLE handle;
+
+	if (!may_replace(path, err)) {
+		return NULL;
 	}
+	wide = wide_absolute(path);
+	handle = wide ? create_partial(path, &partial) : INVALID_HANDLE_VALUE;
+	if (handle == INVALID_HANDLE_VALUE) {
+		error_set_last(err, "cannot create");
+	} else {
+		if (!visible && set_doomed(handle, true)) {
+			free(partial);
+			partial = NULL;
+		}
+		file = file_over(handle, false, err);
+	}
+	if (!file) {
+		free(wide);
+		free(partial);
+		return NULL;
+	}
+	file->name = wide;
+	file->partial = partial;
+	return file;
+}
+
+bool os_file_overwrite(struct os_file *file, const void *bytes, size_t size, struct etw_error *err)
+{
+	return write_at(file, 0, bytes, size, err);
+}
+
+/* Renames the file through its handle, so that nothing else can be renamed in its place
+ * ("FILE_RENAME_INFO structure", Microsoft Learn). */
+static bool take_name(const struct os_file *file)
+{
+	size_t size = wcslen(file->name) * sizeof *file->name;
+	FILE_RENAME_INFO *info = calloc(1, sizeof *info + size);
+	bool renamed;
+
+	if (!info) {
+		SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+		return false;
+	}
+	info->ReplaceIfExists = TRUE;
+	info->FileNameLength = (DWORD)size;
+	memcpy(info->FileName, file->name, size);
+	renamed = SetFileInformationByHandle(file->handle, FileRenameInfo, info,
+					     (DWORD)(sizeof *info + size));
+	free(info);
+	return renamed;
+}
+
+bool os_file_publish(struct os_file *file, struct etw_error *err)
+{
+	if (!FlushFileBuffers(file->handle)) {
+		return error_set_last(err, "cannot be written to the disk");
+	}
+	if (!set_doomed(file->handle, false) || !take_name(file)) {
+		error_set_last(err, "cannot get its name");
+		set_doomed(file->handle, true);
+		return false;
+	}
+	drop_name(file);
+	return true;
+}
+
+char *os_file_leave(struct os_file *file)
+{
+	char *path = file->partial;
+
+	file->partial = NULL;
+	if (path) {
+		drop_name(file);
+	}
+	return path;
+}
+
+const char os_temporary_variable[] = "TMP";
+
+char *os_temporary_folder(void)
+{
+	wchar_t folder[MAX_PATH + 1];
+
+	return GetTempPathW(MAX_PATH + 1, folder) > 0 ? narrow_from(folder) : NULL;
+}
+
+struct os_file *os_file_temporary(struct etw_error *err)
+{
+	char *folder = os_temporary_folder(); /* it ends with a backslash */
+	size_t size = folder ? strlen(folder) + sizeof "etw" : 0;
+	char *path = folder ? malloc(size) : NULL;
+	struct os_file *file = NULL;
+
+	if (path) {
+		snprintf(path, size, "%setw", folder);
+		file = os_file_new(path, false, err);
+	} else {
+		error_no_memory(err, "a temporary file");
+	}
+	if (file) {
+		drop_name(file);
+		file->temporary = true;
+	} else {
+		error_prefix(err, "no temporary file can be made in %s", folder ? folder : "?");
+	}
+	free(path);
+	free(folder);
 	return file;
 }
 
@@ -367,16 +450,8 @@ bool os_file_is_temporary(const struct os_file *file)
 
 bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct etw_error *err)
 {
-	for (size_t done = 0; done < size;) {
-		uint64_t at = file->size + done;
-		OVERLAPPED position = { .Offset = (DWORD)at, .OffsetHigh = (DWORD)(at >> 32) };
-		DWORD part = size - done < 1 << 30 ? (DWORD)(size - done) : 1 << 30;
-		DWORD step = 0;
-
-		if (!WriteFile(file->handle, (const char *)bytes + done, part, &step, &position)) {
-			return error_set_last(err, "a temporary file cannot be written");
-		}
-		done += step;
+	if (!write_at(file, file->size, bytes, size, err)) {
+		return false;
 	}
 	file->size += size;
 	return true;
@@ -393,7 +468,7 @@ struct os_file *os_file_share(const struct os_file *file, struct etw_error *err)
 	}
 	shared = file_over(handle, file->is_stream, err);
 	if (shared) {
-		shared->temporary = file->temporary;
+		shared->temporary = file->temporary || file->name;
 	}
 	return shared;
 }
@@ -403,6 +478,10 @@ void os_file_close(struct os_file *file)
 	if (!file) {
 		return;
 	}
+	if (file->name) {
+		set_doomed(file->handle, true);
+	}
+	drop_name(file);
 	if (file->handle != INVALID_HANDLE_VALUE) {
 		CloseHandle(file->handle);
 	}
@@ -430,6 +509,17 @@ void os_file_stamp(const char *path, struct os_file_stamp *stamp)
 				 facts.ftCreationTime.dwLowDateTime;
 	}
 	os_file_close(file);
+}
+
+bool os_file_is_regular(const char *path)
+{
+	wchar_t *wide = wide_from(path);
+	DWORD attributes = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+
+	free(wide);
+	return attributes != INVALID_FILE_ATTRIBUTES &&
+	       (attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE |
+			      FILE_ATTRIBUTE_REPARSE_POINT)) == 0;
 }
 
 bool os_file_is_public(const char *path)

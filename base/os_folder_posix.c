@@ -90,6 +90,23 @@ bool os_folder_make(const char *path, bool *made, struct etw_error *err)
 	return true;
 }
 
+const char *os_folder_open_to_others(const char *path)
+{
+	struct stat facts;
+
+	if (stat(path, &facts) != 0) {
+		return NULL;
+	}
+	if (facts.st_uid != geteuid() && facts.st_uid != 0) {
+		return "chown the folder to the user of this program, and chmod go-w it";
+	}
+	if ((facts.st_mode & S_IWOTH) != 0 ||
+	    ((facts.st_mode & S_IWGRP) != 0 && facts.st_gid != getegid() && facts.st_gid != 0)) {
+		return "chmod go-w the folder";
+	}
+	return NULL;
+}
+
 void os_folder_remove(const char *path)
 {
 	rmdir(path);

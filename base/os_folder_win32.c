@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
+/* after windows.h */
+#include <aclapi.h>
+#include <sddl.h>
 
 #include "base/os_win32.h"
 
@@ -39,14 +42,25 @@ bool os_path_is_absolute(const char *path)
 	return is_separator(path[0]) || has_drive(path);
 }
 
-char *os_path_absolute(const char *path)
+wchar_t *wide_absolute(const char *path)
 {
 	wchar_t *wide = wide_from(path);
 	wchar_t *full = calloc(PATH_CHARACTERS, sizeof *full);
 	DWORD size = wide && full ? GetFullPathNameW(wide, PATH_CHARACTERS, full, NULL) : 0;
-	char *absolute = size > 0 && size < PATH_CHARACTERS ? narrow_from(full) : NULL;
 
 	free(wide);
+	if (size > 0 && size < PATH_CHARACTERS) {
+		return full;
+	}
+	free(full);
+	return NULL;
+}
+
+char *os_path_absolute(const char *path)
+{
+	wchar_t *full = wide_absolute(path);
+	char *absolute = full ? narrow_from(full) : NULL;
+
 	free(full);
 	return absolute;
 }
@@ -142,6 +156,83 @@ bool os_folder_make(const char *path, bool *made, struct etw_error *err)
 	}
 	free(wide);
 	return there;
+}
+
+/* Returns whether the account may change folders anyway: this program's user, the system,
+ * administrators, and the installer of Windows. */
+static bool is_trusted(PSID account, PSID user)
+{
+	/* "SID Strings", "Well-known SIDs", Microsoft Learn; the last is NT
+	 * SERVICE\TrustedInstaller. */
+	static const wchar_t *const trusted[] = {
+		L"SY", L"BA", L"S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
+	};
+	bool found = EqualSid(account, user);
+
+	for (size_t i = 0; i < sizeof trusted / sizeof trusted[0] && !found; i++) {
+		PSID sid;
+
+		if (ConvertStringSidToSidW(trusted[i], &sid)) {
+			found = EqualSid(account, sid);
+			LocalFree(sid);
+		}
+	}
+	return found;
+}
+
+/* The user of this process, as GetTokenInformation() writes it. */
+union user {
+	TOKEN_USER user;
+	BYTE bytes[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
+};
+
+static bool get_user(union user *user)
+{
+	HANDLE token;
+	DWORD size;
+	bool got = false;
+
+	if (OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) {
+		got = GetTokenInformation(token, TokenUser, user, sizeof *user, &size);
+		CloseHandle(token);
+	}
+	return got;
+}
+
+/* "ACCESS_ALLOWED_ACE structure", "File Access Rights Constants", Microsoft Learn. */
+static bool opens_to_others(ACCESS_ALLOWED_ACE *ace, PSID user)
+{
+	const DWORD writing = FILE_ADD_FILE | FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER |
+			      GENERIC_WRITE | GENERIC_ALL;
+
+	return ace->Header.AceType == ACCESS_ALLOWED_ACE_TYPE &&
+	       (ace->Header.AceFlags & INHERIT_ONLY_ACE) == 0 && (ace->Mask & writing) != 0 &&
+	       !is_trusted(&ace->SidStart, user);
+}
+
+const char *os_folder_open_to_others(const char *path)
+{
+	wchar_t *wide = wide_from(path);
+	PSECURITY_DESCRIPTOR descriptor = NULL;
+	ACL *list = NULL;
+	union user user;
+	bool open = false;
+
+	if (wide && get_user(&user) &&
+	    GetNamedSecurityInfoW(wide, SE_FILE_OBJECT, DACL_SECURITY_INFORMATION, NULL, NULL,
+				  &list, NULL, &descriptor) == ERROR_SUCCESS) {
+		open = !list; /* without a list every account may do everything */
+		for (DWORD i = 0; list && i < list->AceCount && !open; i++) {
+			void *ace;
+
+			open = GetAce(list, i, &ace) && opens_to_others(ace, user.user.User.Sid);
+		}
+	}
+	LocalFree(descriptor);
+	free(wide);
+	return open ? "icacls FOLDER /inheritance:r /grant *S-1-5-18:(OI)(CI)F "
+		      "*S-1-5-32-544:(OI)(CI)F" :
+		      NULL;
 }
 
 void os_folder_remove(const char *path)

@@ -18,6 +18,10 @@ enum { PATH_CHARACTERS = 32768 }; /* longest path of Windows, in UTF-16 units, w
  * is not UTF-8. */
 wchar_t *wide_from(const char *text);
 
+/* Returns the absolute path in UTF-16, which the caller frees; NULL when memory runs out, or if the
+ * working directory is not known. */
+wchar_t *wide_absolute(const char *path);
+
 /* Converts UTF-16 to UTF-8. The caller frees the result; NULL when memory runs out. An unpaired
  * surrogate becomes U+FFFD. */
 char *narrow_from(const wchar_t *wide);

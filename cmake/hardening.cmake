@@ -22,7 +22,8 @@ if(WIN32)
   set(etwx_hardening_link -fstack-protector-strong -Wl,--dynamicbase,--high-entropy-va,--nxcompat)
 else()
   list(APPEND etwx_hardening -fstack-clash-protection)
-  # Control-flow protection of the processor: x86, else Arm.
+  # Control-flow protection of the processor: x86, else Arm. Of our objects alone: the linker marks a program for it only if all objects
+  # are, and the start files of the C library of Debian 12 are not.
   check_c_compiler_flag(-fcf-protection=full etwx_has_cet)
   check_c_compiler_flag(-mbranch-protection=standard etwx_has_bti)
   if(etwx_has_cet)

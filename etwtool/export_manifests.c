@@ -28,7 +28,6 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/os.h"
-#include "base/replacement.h"
 #include "base/utf8.h"
 #include "etwtool/recorded_schemas.h"
 #include "etwtool/recording.h"
@@ -168,7 +167,7 @@ static bool write_file(struct export *export, const struct etw_guid *provider, c
 	add_path(export, &path, provider, name);
 	good = (!path.failed || error_no_memory(err, "a path")) &&
 	       tool_may_write(path.data, ETW_MANIFEST_WRITER_START, refusal, &replaces, err) &&
-	       replacement_write_whole(path.data, xml->data, xml->size, err);
+	       tool_write_file(path.data, xml, err);
 	export->replaced += good && replaces;
 	text_free(&path);
 	return good;

@@ -17,6 +17,7 @@
 
 #include <etw/source.h>
 
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "base/progress.h"
@@ -97,6 +98,15 @@ bool tool_may_write(const char *path, const char *start, const char *refusal, bo
 	}
 	return (got == size && memcmp(bytes, start, size) == 0) ||
 	       error_set(err, ETW_ERROR_SYSTEM, "%s exists and is %s", path, refusal);
+}
+
+bool tool_write_file(const char *path, const struct etw_text *text, struct etw_error *err)
+{
+	bool whole = !text->failed && !memory_has_losses();
+
+	return (whole ? os_file_write_whole(path, text->data, text->size, err) :
+			error_no_memory(err, "everything in it")) ||
+	       error_prefix(err, "%s", path);
 }
 
 /* ---- JSON for people ---- */

@@ -125,6 +125,11 @@ bool tool_may_replace(const char *path, struct etw_error *err);
 bool tool_may_write(const char *path, const char *start, const char *refusal, bool *replaces,
 		    struct etw_error *err);
 
+/* Writes a file that has its name when it is complete. Fails if memory ran out anywhere in the
+ * program (base/memory.h), because the text may then be incomplete. The error begins with the path.
+ */
+bool tool_write_file(const char *path, const struct etw_text *text, struct etw_error *err);
+
 /* Writes and frees text; returns an exit status. */
 int tool_print(const char *command, struct etw_text *text);
 

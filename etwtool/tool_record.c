@@ -33,8 +33,8 @@
 #include <etw/session.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/os.h"
-#include "base/replacement.h"
 #include "etwtool/recording.h"
 #include "etwtool/relog/split.h"
 #include "etwtool/tool.h"
@@ -64,7 +64,6 @@ struct request {
 struct run {
 	const struct request *request;
 	const char *path;
-	struct replacement file; /* gets its final name when it is complete */
 	struct recording_result result;
 	/* Losses of the sessions; Windows does not count the events in a lost buffer. */
 	uint64_t events_lost, buffers_lost;
@@ -125,7 +124,7 @@ static bool open_recording(struct run *run, struct etw_error *err)
 	struct tap *taps[TAPS_MOST];
 	size_t count = taps_list(run->taps, taps);
 
-	run->recording = ring_writer_open(run->file.temporary, taps, count, SESSION_WAIT, err);
+	run->recording = ring_writer_open(run->path, taps, count, SESSION_WAIT, err);
 	return run->recording != NULL;
 }
 
@@ -203,13 +202,14 @@ static bool finish(struct run *run, struct etw_error *err)
 			session.statistics.buffers_lost + session.statistics.realtime_buffers_lost;
 	}
 	if (!ring_writer_follow(run->recording, true, err) ||
+	    (memory_has_losses() && !error_no_memory(err, "everything in it")) ||
 	    !ring_writer_finish(run->recording, run->events_lost, run->buffers_lost, err)) {
 		return error_prefix(err, "%s", run->path);
 	}
 	run->result = *ring_writer_result(run->recording);
 	ring_writer_close(run->recording);
 	run->recording = NULL;
-	return replacement_finish(&run->file, err) || error_prefix(err, "%s", run->path);
+	return true;
 }
 
 /* ---- the command ---- */
@@ -220,35 +220,35 @@ static void show_problem(void *context, const char *sentence, bool warning)
 	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "record", "%s", sentence);
 }
 
-/*
- * Opens the output before anything runs, and fails if that cannot be written. Only its owner can
- * read it. An existing file with the name stays until the recording is complete.
- */
-static bool open_file(struct run *run, struct etw_error *err)
+/* Fails before anything runs if no file can be made for the output. */
+static bool try_file(const struct run *run, struct etw_error *err)
 {
-	return tool_may_replace(run->path, err) &&
-	       ((replacement_init(&run->file, run->path, err) &&
-		 os_file_write_whole(run->file.temporary, "", 0, err)) ||
-		error_prefix(err, "%s", run->path));
+	struct os_file *file;
+
+	if (!tool_may_replace(run->path, err)) {
+		return false;
+	}
+	file = os_file_new(run->path, false, err);
+	os_file_close(file);
+	return file || error_prefix(err, "%s", run->path);
 }
 
-/* Called after a failure: keeps what was recorded under its temporary name. */
+/* Called after a failure: keeps what was recorded under its random name. */
 static void keep_file(struct run *run)
 {
-	if (run->result.bytes > 0 ||
-	    (run->recording && ring_writer_result(run->recording)->bytes > 0)) {
-		tool_complain(TOOL_FAILED, "record", "what was recorded until then is in %s",
-			      run->file.temporary);
-		free(run->file.temporary);
-		run->file.temporary = NULL;
+	char *path = run->recording ? ring_writer_leave(run->recording) : NULL;
+
+	if (path) {
+		tool_complain(TOOL_FAILED, "record", "what was recorded until then is in %s", path);
 	}
+	free(path);
 }
 
 static bool record(struct run *run, struct etw_error *err)
 {
 	bool good;
 
-	if (!etw_here(err) || !open_set_up(run, err) || !open_file(run, err) ||
+	if (!etw_here(err) || !open_set_up(run, err) || !try_file(run, err) ||
 	    !open_runner(run, err) ||
 	    (run->request->ring_bytes == 0 && !open_recording(run, err)) ||
 	    !os_thread_start(&run->thread, follow, run, err)) {
@@ -317,7 +317,6 @@ static int print_result(const struct run *run)
 static void run_done(struct run *run)
 {
 	ring_writer_close(run->recording);
-	replacement_done(&run->file);
 	runner_free(run->runner);
 	taps_free(run->taps);
 	setup_close(&run->setup);

@@ -42,7 +42,8 @@ static wchar_t free_letter(void)
 
 static bool write_script(const wchar_t *path, const char *script, struct etw_error *err)
 {
-	HANDLE file = CreateFileW(path, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS, 0, NULL);
+	HANDLE file = CreateFileW(path, GENERIC_WRITE, 0, NULL, CREATE_NEW,
+				  FILE_FLAG_OPEN_REPARSE_POINT, NULL);
 	DWORD size = 0;
 
 	if (file == INVALID_HANDLE_VALUE) {

@@ -35,15 +35,24 @@ static bool is_empty(const char *folder)
 static char *choose_folder(const char *folder, struct etw_error *err)
 {
 	struct etw_text path = { 0 };
+	bool made;
 
 	if (!os_folder_make(folder, NULL, err)) {
 		return NULL;
 	}
 	text_add_string(&path, folder);
-	for (unsigned run = 2; !path.failed && !is_empty(path.data); run++) {
+	made = is_empty(folder);
+	/* A folder of that name that is there already may be a link. */
+	for (unsigned run = 2; !path.failed && !made; run++) {
 		text_clear(&path);
 		text_add_format(&path, "%s/run-%u", folder, run);
-		if (run > RUNS_MAX || path.failed || !os_folder_make(path.data, NULL, err)) {
+		if (run > RUNS_MAX) {
+			error_set(err, ETW_ERROR_LIMIT, "%s has more than %d runs", folder,
+				  (int)RUNS_MAX);
+			text_free(&path);
+			return NULL;
+		}
+		if (!path.failed && !os_folder_make(path.data, &made, err)) {
 			text_free(&path);
 			return NULL;
 		}

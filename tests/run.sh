@@ -277,6 +277,9 @@ step_fuzz() {
 		fail "fuzz: does not build"
 		return
 	fi
+	if [ "$long" -eq 1 ]; then
+		bash tests/fuzz/oss-fuzz/check.sh 2>&1 | show_progress oss-fuzz && pass || fail "tests/fuzz/oss-fuzz/check.sh"
+	fi
 	for target in tests/fuzz/fuzz_*.c; do # two at once: a target uses one processor
 		[ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
 		fuzz_one "$(basename "$target" .c)" &

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/replacement.h"
 #include "config/problems.h"
 #include "etwtool/doctor/doctor.h"
 #include "etwtool/record_needs.h"
@@ -46,10 +45,8 @@ static bool write_profile(const struct request *request, const struct record_nee
 				 "--profile: the requested collectors need nothing");
 	}
 	text_add_wprp(&profile, needs);
-	good = profile.failed ? error_no_memory(err, "the profile") :
-				tool_may_replace(request->profile, err) &&
-					replacement_write_whole(request->profile, profile.data,
-								profile.size, err);
+	good = tool_may_replace(request->profile, err) &&
+	       tool_write_file(request->profile, &profile, err);
 	text_free(&profile);
 	return good;
 }

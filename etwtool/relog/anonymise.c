@@ -19,7 +19,7 @@
  * those names are overwritten (etwtool/relog/cross_out.h).
  *
  * Extended items keep their size, so they are changed in place. Changed are the SID of an account,
- * the GUID of a container, every byte of an item whose meaning is unknown, and bytes between items.
+ * the GUID of a container, every byte whose meaning is unknown, and bytes between items.
  * Activities join events with each other and stay, except GUIDs that contain the address of a
  * network adapter (RFC 4122 version 1).
  */
@@ -449,6 +449,53 @@ static const uint32_t ITEMS_THAT_STAY =
 	1U << ETW_EXTENDED_PROCESS_START_KEY | 1U << 4 | 1U << 7 | 1U << 8 | 1U << 9 | 1U << 14 |
 	1U << 15 | 1U << 17 | 1U << 18;
 
+/* The bytes of items with numbers (docs/etl-format.md section 9; stack keys:
+ * "EVENT_HEADER_EXTENDED_DATA_ITEM structure", Microsoft Learn). 0: the size varies. */
+static const uint8_t item_sizes[32] = {
+	[ETW_EXTENDED_RELATED_ACTIVITY] = 16,
+	[ETW_EXTENDED_SESSION_ID] = 4,
+	[4] = 24,
+	[7] = 8,
+	[9] = 8,
+	[ETW_EXTENDED_EVENT_KEY] = 8,
+	[ETW_EXTENDED_PROCESS_START_KEY] = 8,
+	[14] = 16,
+	[15] = 8,
+	[17] = 16,
+	[18] = 16,
+};
+
+static void clear_from(struct anonymiser *anonymiser, uint8_t *copy, size_t used, size_t size)
+{
+	if (used < size) {
+		memset(copy + used, 0, size - used);
+		count(anonymiser, ANONYMISED_BYTES);
+	}
+}
+
+/* Clears what follows the name of the provider and is not its group, the only trait whose meaning
+ * is known (docs/etl-format.md section 10.3). */
+static void clear_traits(struct anonymiser *anonymiser, uint8_t *copy, size_t size)
+{
+	enum { GROUP = 1, TRAIT_HEADER = 3, GROUP_SIZE = TRAIT_HEADER + 16 };
+	size_t end = size >= 2 ? etw_load_u16(copy) : 0;
+	const uint8_t *nul = end >= 2 && end <= size ? memchr(copy + 2, 0, end - 2) : NULL;
+	size_t at = nul ? (size_t)(nul - copy) + 1 : 2;
+
+	while (nul && end - at >= TRAIT_HEADER) {
+		size_t trait = etw_load_u16(copy + at);
+
+		if (trait < TRAIT_HEADER || trait > end - at) {
+			break;
+		}
+		if (copy[at + 2] != GROUP || trait != GROUP_SIZE) {
+			clear_from(anonymiser, copy, at + TRAIT_HEADER, at + trait);
+		}
+		at += trait;
+	}
+	clear_from(anonymiser, copy, nul ? at : 0, size);
+}
+
 /*
  * Replaces the SID, and clears bytes after it. An item without a valid SID is cleared as a whole.
  */
@@ -494,9 +541,14 @@ static void replace_items(struct anonymiser *anonymiser, const struct etw_record
 		if (room > item.size) {
 			memset(copy + item.size, 0, room - item.size);
 		}
+		if (item.type < 32 && item_sizes[item.type] > 0) {
+			clear_from(anonymiser, copy, item_sizes[item.type], item.size);
+		}
 		if (item.type == ETW_EXTENDED_RELATED_ACTIVITY &&
 		    item.size >= sizeof(struct etw_guid)) {
 			replace_activity(anonymiser, copy);
+		} else if (item.type == ETW_EXTENDED_PROVIDER_TRAITS) {
+			clear_traits(anonymiser, copy, item.size);
 		} else if (item.type == ETW_EXTENDED_SID) {
 			replace_account(anonymiser, copy, item.size);
 		} else if (item.type == ETW_EXTENDED_CONTAINER_ID) {

@@ -77,7 +77,10 @@ static bool second_pass(struct passes *passes, struct etw_file *input,
 		.buffer_context = request->context,
 		.on_buffer = request->on_buffer,
 	};
-	struct etw_mirror *mirror = etw_mirror_open(request->output, request->form, &input, 1, err);
+	struct etw_mirror *mirror =
+		request->file ?
+			etw_mirror_open_temporary(request->output, request->form, &input, 1, err) :
+			etw_mirror_open(request->output, request->form, &input, 1, err);
 	bool good = mirror && etw_mirror_copy(mirror, input, &visitor, &result->damage, err);
 
 	if (good && passes->failure.code != ETW_ERROR_NONE) {
@@ -86,6 +89,10 @@ static bool second_pass(struct passes *passes, struct etw_file *input,
 	if (good && etw_mirror_finish(mirror, err)) {
 		etw_mirror_counts(mirror, &result->written);
 		anonymiser_counts(passes->anonymiser, &result->replaced);
+		if (request->file) {
+			*request->file = etw_mirror_result(mirror, request->pointer_size, err);
+			good = *request->file != NULL;
+		}
 	} else {
 		good = false;
 	}

@@ -20,6 +20,10 @@ struct anonymise_request {
 	/* Layouts in addition to those of the recording and of the kernel; borrowed. */
 	const struct etw_configured_manifests *manifests;
 	const char *output;
+	/* Gets the result, opened with this pointer size, if that is a temporary file beside the
+	 * output; NULL: it is the output. */
+	struct etw_file **file;
+	uint8_t pointer_size;
 	struct etw_mirror_form form;
 	void *context;
 	/* Called after each buffer, in both passes over the input; may be NULL. */

@@ -38,7 +38,6 @@
 
 #include "base/array.h"
 #include "base/os.h"
-#include "base/replacement.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "etwtool/relog/part_stacks.h"
@@ -84,12 +83,6 @@ struct entry {
 	uint64_t size;       /* estimated size of the copy in bytes */
 };
 
-/* A temporary recording beside the output, which is never renamed to its place. */
-struct small_file {
-	struct replacement place;
-	struct etw_file *file; /* owned */
-};
-
 struct split {
 	struct etw_file *input;
 	const struct split_request *request;
@@ -98,8 +91,9 @@ struct split {
 	size_t capacity;
 	const struct entry **by_time; /* the entries sorted by first time; owned */
 	struct describing describing;
-	struct small_file names;
-	struct small_file definitions; /* definitions of stacks; not open without references */
+	/* Temporary recordings beside the output; owned. */
+	struct etw_file *names;
+	struct etw_file *definitions; /* definitions of stacks; NULL without references */
 	bool has_references;
 	uint64_t defined_bytes; /* bytes of all definitions */
 	/* bytes of definitions that are cached at the end of the recording */
@@ -255,30 +249,20 @@ static enum etw_mirror_action keep_definition(void *context, const struct etw_re
 		       ETW_MIRROR_DROP;
 }
 
-/* Copies records of the input into a small file, and opens it. */
-static bool make_small(struct split *split, struct small_file *small,
+/* Copies records of the input into a temporary recording, and opens it. */
+static bool make_small(struct split *split, struct etw_file **small,
 		       const struct etw_mirror_visitor *visitor, struct etw_damage *damage,
 		       struct etw_error *err)
 {
-	struct etw_mirror *mirror;
-	bool good;
+	struct etw_mirror *mirror = etw_mirror_open_temporary(
+		split->request->output, split->request->form, &split->input, 1, err);
 
-	if (!replacement_init(&small->place, split->request->output, err)) {
-		return false;
+	if (mirror && etw_mirror_copy(mirror, split->input, visitor, damage, err) &&
+	    etw_mirror_finish(mirror, err)) {
+		*small = etw_mirror_result(mirror, 0, err);
 	}
-	mirror = etw_mirror_open(small->place.temporary, split->request->form, &split->input, 1,
-				 err);
-	good = mirror && etw_mirror_copy(mirror, split->input, visitor, damage, err) &&
-	       etw_mirror_finish(mirror, err);
 	etw_mirror_close(mirror);
-	small->file = good ? etw_file_open(small->place.temporary, 0, err) : NULL;
-	return small->file != NULL;
-}
-
-static void small_done(struct small_file *small)
-{
-	etw_file_close(small->file);
-	replacement_done(&small->place);
+	return *small != NULL;
 }
 
 static bool first_pass(struct split *split, struct etw_damage *damage, struct etw_error *err)
@@ -340,7 +324,7 @@ static enum etw_mirror_action keep_inside(void *context, const struct etw_record
 		}
 		return ETW_MIRROR_DROP;
 	}
-	if (stack && walk.type == ETW_STACK_WALK_REFERENCE && split->definitions.file) {
+	if (stack && walk.type == ETW_STACK_WALK_REFERENCE && split->definitions) {
 		part_stacks_refer(&split->stacks, walk.key, record->raw_time);
 	}
 	split->kept++;
@@ -403,7 +387,7 @@ static bool add_definitions(struct split *split, struct etw_mirror *mirror, stru
 {
 	const struct etw_mirror_visitor look = { .context = split, .decide = look_at_definition };
 	const struct etw_mirror_visitor add = { .context = split, .decide = keep_needed };
-	struct etw_file *file = split->definitions.file;
+	struct etw_file *file = split->definitions;
 	struct etw_damage known = { 0 };
 
 	if (split->stacks.references.count > 0 &&
@@ -450,8 +434,8 @@ static bool write_part(struct split *split, struct etw_error *err)
 		text_free(&path);
 		return false;
 	}
-	mirror = etw_mirror_open(path.data, split->request->form, &split->names.file, 1, err);
-	good = mirror && etw_mirror_copy(mirror, split->names.file, &outside, &known, err) &&
+	mirror = etw_mirror_open(path.data, split->request->form, &split->names, 1, err);
+	good = mirror && etw_mirror_copy(mirror, split->names, &outside, &known, err) &&
 	       etw_mirror_copy(mirror, split->input, &inside, &known, err) &&
 	       add_definitions(split, mirror, err);
 	part_stacks_done(&split->stacks);
@@ -524,8 +508,8 @@ static bool by_duration(struct split *split, struct etw_error *err)
  */
 static uint64_t size_of_cached(const struct split *split)
 {
-	return split->definitions.file ?
-		       (uint64_t)((double)etw_file_size_bytes(split->definitions.file) *
+	return split->definitions ?
+		       (uint64_t)((double)etw_file_size_bytes(split->definitions) *
 				  (double)split->cached_bytes / (double)split->defined_bytes) :
 		       0;
 }
@@ -533,7 +517,7 @@ static uint64_t size_of_cached(const struct split *split)
 static bool by_size(struct split *split, struct etw_error *err)
 {
 	uint64_t most = split->request->by.size_bytes;
-	uint64_t names = etw_file_size_bytes(split->names.file);
+	uint64_t names = etw_file_size_bytes(split->names);
 	uint64_t stacks = size_of_cached(split);
 	const struct entry **open; /* buffers that overlap the present part */
 	size_t open_count = 0, next = 0;
@@ -606,8 +590,8 @@ bool split_recording(struct etw_file *input, const struct split_request *request
 	if (!good) {
 		remove_parts(&split);
 	}
-	small_done(&split.names);
-	small_done(&split.definitions);
+	etw_file_close(split.names);
+	etw_file_close(split.definitions);
 	describing_done(&split.describing);
 	free(split.by_time);
 	free(split.entries);

@@ -32,7 +32,6 @@
 #include <etw/recording.h>
 
 #include "base/os.h"
-#include "base/replacement.h"
 #include "etwtool/relog/anonymise_recording.h"
 #include "etwtool/relog/kept_stacks.h"
 #include "etwtool/relog/relog.h"
@@ -298,15 +297,20 @@ static bool indexes_agree(const struct relog *relog, struct etw_error *err)
 			 "together: filter each by itself");
 }
 
-/* Writes the recording that combines all inputs. */
-static bool make(struct relog *relog, const char *path, struct etw_mirror_form form,
+/* Writes the recording that combines all inputs: the output, or a temporary file beside it. */
+static bool make(struct relog *relog, bool temporary, struct etw_mirror_form form,
 		 struct etw_mirror_counts *counts, struct etw_error *err)
 {
+	const char *path = relog->request->output;
+	const struct relog_inputs *inputs = &relog->inputs;
+
 	if (relog->decision.choosing && !choose(relog, err)) {
 		return false;
 	}
-	relog->mirror = etw_mirror_open(path, form, relog->inputs.files, relog->inputs.count, err);
-	for (; relog->mirror && relog->present < relog->inputs.count; relog->present++) {
+	relog->mirror = temporary ? etw_mirror_open_temporary(path, form, inputs->files,
+							      inputs->count, err) :
+				    etw_mirror_open(path, form, inputs->files, inputs->count, err);
+	for (; relog->mirror && relog->present < inputs->count; relog->present++) {
 		if (!copy(relog, err)) {
 			return etw_mirror_output_failed(relog->mirror) ?
 				       false :
@@ -360,8 +364,9 @@ static void print_replaced(const struct anonymise_counts *counts)
 	text_free(&out);
 }
 
-/* Anonymises the only input, or the recording that make() has written. */
-static bool make_anonymised(struct relog *relog, struct etw_file *input, const char *path,
+/* Anonymises the only input, or the recording that make() has written. *file: gets the result if it
+ * is a temporary file; NULL: it is the output. */
+static bool make_anonymised(struct relog *relog, struct etw_file *input, struct etw_file **file,
 			    struct etw_mirror_form form, bool warn,
 			    struct etw_mirror_counts *counts, struct etw_error *err)
 {
@@ -370,7 +375,9 @@ static bool make_anonymised(struct relog *relog, struct etw_file *input, const c
 			     .key_size = relog->key_size,
 			     .keep_undescribed = relog->request->keep_undescribed },
 		.manifests = &relog->request->arguments.manifests,
-		.output = path,
+		.output = relog->request->output,
+		.file = file,
+		.pointer_size = relog->request->arguments.pointer_size,
 		.form = form,
 		.context = relog,
 		.on_buffer = on_buffer,
@@ -447,24 +454,19 @@ static bool make_parts(struct relog *relog, struct etw_file *input, struct etw_m
 
 /* ---- one step after the other ---- */
 
-/* A recording between two steps: a temporary file beside the output that is removed at the end. */
-struct between {
-	struct replacement place; /* never renamed to its place */
-	struct etw_file *file;
-};
-
-static bool open_between(struct between *between, struct relog *relog, struct etw_error *err)
+/* Writes the recording that combines all inputs into a temporary file, which is open. */
+static bool make_whole(struct relog *relog, struct etw_mirror_form form,
+		       struct etw_mirror_counts *counts, struct etw_file **file,
+		       struct etw_error *err)
 {
-	between->file = etw_file_open(between->place.temporary,
-				      relog->request->arguments.pointer_size, err);
+	if (make(relog, true, form, counts, err)) {
+		*file = etw_mirror_result(relog->mirror, relog->request->arguments.pointer_size,
+					  err);
+	}
+	etw_mirror_close(relog->mirror);
+	relog->mirror = NULL;
 	relog->present = 0;
-	return between->file != NULL;
-}
-
-static void remove_between(struct between *between)
-{
-	etw_file_close(between->file);
-	replacement_done(&between->place);
+	return *file != NULL;
 }
 
 /* Returns whether more is requested than to anonymise or split one recording. */
@@ -483,34 +485,29 @@ static bool make_in_steps(struct relog *relog, struct etw_mirror_form form, bool
 	const struct relog_request *request = relog->request;
 	const struct etw_mirror_form as_read = { ETW_AS_READ, form.threads };
 	struct etw_mirror_counts counts = { 0 }, whole_counts = { 0 };
-	struct between whole = { .file = NULL }, nameless = { .file = NULL };
+	struct etw_file *whole = NULL, *nameless = NULL; /* temporary files beside the output */
 	struct etw_file *input = relog->inputs.files[0];
 	bool good = true, warn = true; /* warn: about damage, which only the inputs can have */
 
 	if (needs_whole(relog)) {
-		good = replacement_init(&whole.place, request->output, err) &&
-		       make(relog, whole.place.temporary, as_read, &whole_counts, err) &&
-		       open_between(&whole, relog, err);
-		input = whole.file;
+		good = make_whole(relog, as_read, &whole_counts, &whole, err);
+		input = whole;
 		warn = false;
 	}
 	if (good && request->anonymise && split) {
-		good = replacement_init(&nameless.place, request->output, err) &&
-		       make_anonymised(relog, input, nameless.place.temporary, as_read, warn,
-				       &counts, err) &&
-		       open_between(&nameless, relog, err);
-		input = nameless.file;
+		good = make_anonymised(relog, input, &nameless, as_read, warn, &counts, err);
+		input = nameless;
 		warn = false;
 	}
 	if (good && split) {
 		good = make_parts(relog, input, form, warn, err);
 	} else if (good) {
-		good = make_anonymised(relog, input, request->output, form, warn, &counts, err);
+		good = make_anonymised(relog, input, NULL, form, warn, &counts, err);
 		counts.dropped += whole_counts.dropped;
 		good = good && print_result(relog, request->output, &counts, false);
 	}
-	remove_between(&nameless);
-	remove_between(&whole);
+	etw_file_close(nameless);
+	etw_file_close(whole);
 	return good;
 }
 
@@ -537,7 +534,7 @@ static bool make_all(struct relog *relog, struct etw_error *err)
 	if (split || request->anonymise) {
 		return make_in_steps(relog, form, split, err);
 	}
-	return make(relog, request->output, form, &counts, err) &&
+	return make(relog, false, form, &counts, err) &&
 	       print_result(relog, request->output, &counts, false);
 }
 

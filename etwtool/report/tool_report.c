@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "base/replacement.h"
 #include "config/problems.h"
 #include "etwtool/report/report.h"
 #include "etwtool/tool.h"
@@ -211,7 +210,7 @@ static int write_report(struct request *request, const char *path, struct etw_er
 		status = err->code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 	} else if (!to_file) {
 		status = tool_write("report", &out) ? TOOL_DONE : TOOL_FAILED;
-	} else if (replacement_write_whole(path, out.data, out.size, err)) {
+	} else if (tool_write_file(path, &out, err)) {
 		struct etw_text line = { 0 };
 
 		text_add_shown(&line, path);

@@ -2,13 +2,13 @@
 /*
  * Implements the thread of the flight recorder, its folder and its requests.
  *
- * A recording is written under a temporary name and renamed when it is complete and on the disk, so
- * that every file with the name of a recording can be read. Names contain the time, so they sort by
- * time, and the oldest files are removed when there are more than `keep`. The file just written
- * stays, even if the clock was set back. Only names of exactly this form count: an operator may
- * keep copies in the folder under other names. If the program is ended while it writes, the next
- * start removes the incomplete file. Recordings show what the machine does, so only their owner may
- * read them.
+ * A recording gets its name when it is complete and on the disk (os_file_new()), so that every file
+ * with the name of a recording can be read. Names contain the time, so they sort by time, and the
+ * oldest files are removed when there are more than `keep`. The file just written stays, even if
+ * the clock was set back. Only regular files with names of exactly this form count: an operator may
+ * keep copies in the folder under other names. If the program is killed while it writes and the
+ * disk has no files without names, the next start removes the incomplete file. Recordings show what
+ * the machine does, so only their owner may read them.
  *
  * Two limits prevent a recorder from filling a disk or occupying a processor: recordings have a
  * least distance in time (`interval`, or five seconds after a failure), and none begins when less
@@ -26,9 +26,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/sort.h"
 #include "config/yaml.h"
 #include "exporter/recorder/recording.h"
 #include "exporter/recorder/trigger.h"
@@ -37,10 +39,9 @@
 
 #define RETRY_NS (5 * NS_PER_S)
 
-static const char name_start[] = "etw_exporter-";
-static const char name_time[] = "00000000T000000.000Z"; /* a 0 stands for any digit */
-static const char name_end[] = ".etl";
-static const char partial_end[] = ".etl.partial";
+/* Forms of names for has_form(): of a recording, and of one that is incomplete. */
+static const char recording_form[] = "etw_exporter-00000000T000000.000Z.etl";
+static const char partial_form[] = "etw_exporter-00000000T000000.000Z.etl.????????????????.partial";
 
 struct flight_recorder {
 	struct config_recorder config; /* a copy that owns its texts and arrays; without rules */
@@ -95,93 +96,112 @@ static bool path_in(const char *dir, const char *name, struct etw_text *path)
 	return !path->failed;
 }
 
-static bool is_ours(const char *name, const char *end)
+/* Compares a text with a form in which 0 stands for any digit and ? for any hexadecimal one. */
+static bool has_form(const char *text, const char *form)
 {
-	const size_t start_size = sizeof name_start - 1, time_size = sizeof name_time - 1;
+	for (; *form; text++, form++) {
+		bool good = *form == '0' ? *text >= '0' && *text <= '9' :
+			    *form == '?' ? *text && strchr("0123456789abcdef", *text) :
+					   *text == *form;
 
-	if (strlen(name) != start_size + time_size + strlen(end) ||
-	    memcmp(name, name_start, start_size) != 0 ||
-	    strcmp(name + start_size + time_size, end) != 0) {
-		return false;
-	}
-	for (size_t i = 0; i < time_size; i++) {
-		char c = name[start_size + i];
-
-		if (name_time[i] == '0' ? c < '0' || c > '9' : c != name_time[i]) {
+		if (!good) {
 			return false;
 		}
 	}
-	return true;
+	return *text == '\0';
 }
 
-/* Counts the names in a folder that end so, and finds the oldest. */
+/* The regular files of a folder whose names have a form. */
 struct listing {
-	const char *end;
-	const char *stays; /* a name that is not counted; NULL: none */
-	size_t count;
-	char *oldest; /* owned */
-	bool failed;  /* there was no memory for a name */
+	const char *dir, *form;
+	const char *stays; /* a name that is left out; NULL: none */
+	char **names;      /* owned, as is each */
+	size_t count, capacity;
+	bool failed; /* there was no memory for a name */
 };
 
 static bool look_at_name(void *context, const char *name)
 {
 	struct listing *listing = context;
+	struct etw_text path = { 0 };
+	char **names, *copy;
+	bool ours = has_form(name, listing->form) &&
+		    !(listing->stays && strcmp(name, listing->stays) == 0) &&
+		    path_in(listing->dir, name, &path) && os_file_is_regular(path.data);
 
-	if (!is_ours(name, listing->end) || (listing->stays && strcmp(name, listing->stays) == 0)) {
+	text_free(&path);
+	if (!ours) {
 		return true;
 	}
-	listing->count++;
-	if (!listing->oldest || strcmp(name, listing->oldest) < 0) {
-		free(listing->oldest);
-		listing->oldest = text_duplicate(name, strlen(name));
-		listing->failed = !listing->oldest;
+	names = array_grow(listing->names, &listing->capacity, listing->count, sizeof *names);
+	listing->names = names ? names : listing->names;
+	copy = names ? text_duplicate(name, strlen(name)) : NULL;
+	listing->failed = !copy;
+	if (copy) {
+		names[listing->count++] = copy;
 	}
-	return !listing->failed; /* after a failure the oldest name is unknown */
+	return !listing->failed;
 }
 
-/* Removes the oldest files whose names have this end, until only `keep` are left in addition to the
- * one that stays. */
-static void remove_oldest(const struct flight_recorder *recorder, const char *end, size_t keep,
-			  const char *stays)
+static int compare_names(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+
+	return strcmp(*x, *y);
+}
+
+/* Returns whether the file was removed. */
+static bool remove_old(const struct flight_recorder *recorder, const char *name)
 {
 	struct etw_text path = { 0 };
-	bool more = true;
+	struct etw_error err = { 0 };
+	bool removed = path_in(recorder->config.dir, name, &path) &&
+		       os_file_remove(path.data, &err);
 
-	while (more) {
-		struct listing listing = { .end = end, .stays = stays };
-		struct etw_error err = { 0 };
-
-		os_folder_list(recorder->config.dir, look_at_name, &listing);
-		more = listing.count > keep && listing.oldest &&
-		       path_in(recorder->config.dir, listing.oldest, &path);
-		if (more && !os_file_remove(path.data, &err)) {
-			log_warning("Old recording stays", log_text("file", path.data),
-				    log_text("error", err.text));
-			more = false;
-		}
-		free(listing.oldest);
+	if (!removed) {
+		log_warning("Old recording stays", log_text("file", name),
+			    log_text("error", err.text));
 	}
 	text_free(&path);
+	return removed;
+}
+
+/* Removes the oldest files whose names have this form, until only `keep` are left in addition to
+ * the one that stays. If one cannot be removed, the next one goes in its place, so that their
+ * number stays limited. */
+static void remove_oldest(const struct flight_recorder *recorder, const char *form, size_t keep,
+			  const char *stays)
+{
+	struct listing listing = { .dir = recorder->config.dir, .form = form, .stays = stays };
+	size_t left;
+
+	os_folder_list(recorder->config.dir, look_at_name, &listing);
+	left = listing.count;
+	if (!listing.failed && left > keep) { /* otherwise the oldest name is unknown */
+		sort_items(listing.names, listing.count, sizeof *listing.names, compare_names);
+		for (size_t i = 0; i < listing.count && left > keep; i++) {
+			left -= remove_old(recorder, listing.names[i]);
+		}
+	}
+	for (size_t i = 0; i < listing.count; i++) {
+		free(listing.names[i]);
+	}
+	free(listing.names);
 }
 
 static bool dir_is_writable(const char *dir, struct etw_error *err)
 {
 	struct etw_text path = { 0 };
-	FILE *file;
+	struct os_file *file;
 
-	if (!path_in(dir, "etw_exporter-test.etl.partial", &path)) {
+	if (!path_in(dir, "etw_exporter-test", &path)) {
 		text_free(&path);
 		return error_no_memory(err, "the flight recorder");
 	}
-	file = os_file_stream(path.data, "wb");
-	if (!file) {
-		error_set(err, ETW_ERROR_SYSTEM, "recorder: dir: no file can be made in '%s'", dir);
-	} else {
-		fclose(file);
-		os_file_remove(path.data, NULL);
-	}
+	file = os_file_new(path.data, false, err); /* it is never published */
 	text_free(&path);
-	return file != NULL;
+	os_file_close(file);
+	return file || error_prefix(err, "recorder: dir: no file can be made in '%s'", dir);
 }
 
 bool flight_check_dir(const struct config *config, struct etw_error *err)
@@ -207,9 +227,9 @@ static void add_name(struct etw_text *name, uint64_t unix_ns)
 	struct tm utc = { 0 };
 
 	os_utc((time_t)(unix_ns / NS_PER_S), &utc);
-	text_add_format(name, "%s%04d%02d%02dT%02d%02d%02d.%03dZ%s", name_start, utc.tm_year + 1900,
-			utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-			(int)(unix_ns / 1000000 % 1000), name_end);
+	text_add_format(name, "etw_exporter-%04d%02d%02dT%02d%02d%02d.%03dZ.etl",
+			utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
+			utc.tm_sec, (int)(unix_ns / 1000000 % 1000));
 }
 
 static bool look_for_name(void *context, const char *name)
@@ -255,35 +275,18 @@ static bool has_room(const struct flight_recorder *recorder, struct etw_error *e
 			 recorder->config.dir, room, needed);
 }
 
-/* Writes a recording under a temporary name and renames it. path: gets the path of the recording on
- * success. */
+/* Writes a recording. path: gets the path of the recording on success. */
 static bool write_file(struct flight_recorder *recorder, struct etw_text *path,
 		       struct recording_result *result, struct etw_error *err)
 {
-	struct etw_text partial = { 0 };
 	struct tap *taps[TAPS_MOST];
-	bool good;
 
-	good = find_path(recorder, path) ? has_room(recorder, err) :
-					   error_no_memory(err, "a recording");
-	if (good) {
-		text_add_format(&partial, "%.*s%s", (int)(path->size - (sizeof name_end - 1)),
-				path->data, partial_end);
-		good = !partial.failed || error_no_memory(err, "a recording");
+	if (!find_path(recorder, path)) {
+		return error_no_memory(err, "a recording");
 	}
-	if (good) {
-		/* The file is made anew, so that only its owner may read it. */
-		good = os_file_remove(partial.data, err) &&
-		       os_file_write_whole(partial.data, "", 0, err) &&
-		       recording_write(partial.data, taps, taps_list(recorder->taps, taps),
-				       &recorder->stopping, result, err) &&
-		       os_file_publish(partial.data, path->data, err);
-		if (!good) {
-			os_file_remove(partial.data, NULL);
-		}
-	}
-	text_free(&partial);
-	return good;
+	return has_room(recorder, err) &&
+	       recording_write(path->data, taps, taps_list(recorder->taps, taps),
+			       &recorder->stopping, result, err);
 }
 
 static void count_recording(struct flight_recorder *recorder, enum flight_result result,
@@ -318,7 +321,7 @@ static void record(struct flight_recorder *recorder, const char *reason, uint64_
 		recorder->next_ns = now + RETRY_NS;
 	} else {
 		recorder->next_ns = now + recorder->config.interval_ms * 1000000;
-		remove_oldest(recorder, name_end, recorder->config.keep - 1,
+		remove_oldest(recorder, recording_form, recorder->config.keep - 1,
 			      os_path_name(path.data));
 	}
 	if (result == FLIGHT_WRITTEN) {
@@ -413,7 +416,14 @@ static void run(void *context)
 
 bool flight_start(struct flight_recorder *recorder, struct etw_error *err)
 {
-	remove_oldest(recorder, partial_end, 0, NULL);
+	const char *advice = os_folder_open_to_others(recorder->config.dir);
+
+	if (advice) {
+		log_warning("Others may remove and replace recordings, because they may write to "
+			    "the folder",
+			    log_text("folder", recorder->config.dir), log_text("remedy", advice));
+	}
+	remove_oldest(recorder, partial_form, 0, NULL);
 	recorder->started = os_thread_start(&recorder->thread, run, recorder, err);
 	return recorder->started;
 }

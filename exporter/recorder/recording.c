@@ -50,6 +50,7 @@ struct input {
 
 struct ring_writer {
 	char *path; /* owned */
+	enum etw_visibility visibility;
 	struct input *inputs;
 	size_t count;
 	struct etw_writer *writer;     /* owned; NULL before the first record */
@@ -293,6 +294,7 @@ static bool begin(struct ring_writer *recording, const struct input *first, stru
 	recording->last_raw = recording->start_raw;
 	options = header_of(recording, first);
 	recording->processors = options.processors;
+	options.visibility = recording->visibility;
 	recording->writer = etw_writer_open(recording->path, &options, err);
 	return recording->writer != NULL;
 }
@@ -319,6 +321,7 @@ struct ring_writer *ring_writer_open(const char *path, struct tap *const *taps, 
 	struct ring_writer *recording = calloc(1, sizeof *recording);
 
 	if (recording) {
+		recording->visibility = ETW_VISIBLE_ALWAYS;
 		recording->wait_ns = wait_ns;
 		recording->path = text_duplicate(path, strlen(path));
 		recording->inputs = calloc(count, sizeof *recording->inputs);
@@ -440,6 +443,11 @@ const struct recording_result *ring_writer_result(const struct ring_writer *reco
 	return &recording->result;
 }
 
+char *ring_writer_leave(struct ring_writer *recording)
+{
+	return recording->writer ? etw_writer_leave(recording->writer) : NULL;
+}
+
 static uint32_t at_most_32_bits(uint64_t number)
 {
 	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
@@ -479,6 +487,7 @@ bool recording_write(const char *path, struct tap *const *taps, size_t count,
 	if (!recording) {
 		return false;
 	}
+	recording->visibility = ETW_VISIBLE_WHEN_COMPLETE;
 	recording->stop = stop;
 	good = ring_writer_follow(recording, true, err) && ring_writer_finish(recording, 0, 0, err);
 	*result = recording->result;

@@ -27,9 +27,9 @@ struct recording_result {
 };
 
 /*
- * Reads the rings of all taps while their consumers add, and writes the file at path, which is
- * overwritten. On failure an incomplete file may remain. Fails if no ring has a record, or if *stop
- * is set meanwhile (stop may be NULL). Reading does not delay the consumers.
+ * Reads the rings of all taps while their consumers add, and writes the file at path, which has
+ * that name when it is complete. Fails if no ring has a record, or if *stop is set meanwhile (stop
+ * may be NULL). Reading does not delay the consumers.
  */
 bool recording_write(const char *path, struct tap *const *taps, size_t count,
 		     const atomic_bool *stop, struct recording_result *result,
@@ -40,7 +40,8 @@ bool recording_write(const char *path, struct tap *const *taps, size_t count,
 struct ring_writer; /* opaque */
 
 /*
- * The file at path is overwritten when the first record arrives. taps is borrowed until
+ * The file is created when the first record arrives, under a random name beside path
+ * (ETW_VISIBLE_ALWAYS), and renamed when it is complete. taps is borrowed until
  * ring_writer_close(). wait_ns: how long after a record another session may still deliver an
  * earlier one; records wait that long, so that those of several sessions are written in order of
  * time. Records do not wait if their ring would overflow.
@@ -55,12 +56,16 @@ bool ring_writer_follow(struct ring_writer *writer, bool all, struct etw_error *
 /* Returns the counts so far, valid until ring_writer_close(). */
 const struct recording_result *ring_writer_result(const struct ring_writer *writer);
 
+/* Leaves an incomplete file where it is. Returns its path, which the caller frees; NULL if there is
+ * none. */
+char *ring_writer_leave(struct ring_writer *writer);
+
 /* Completes the file. Its header reports these losses of the sessions plus the records that were
  * lost in the rings. Fails if there was no record. Call it once. */
 bool ring_writer_finish(struct ring_writer *writer, uint64_t lost_events, uint64_t lost_buffers,
 			struct etw_error *err);
 
-/* Frees the writer. A file that was not finished remains incomplete. NULL is fine. */
+/* Frees the writer. A file that was neither finished nor left is removed. NULL is fine. */
 void ring_writer_close(struct ring_writer *writer);
 
 #endif

@@ -20,7 +20,6 @@
 struct etw_header_field;
 struct etw_json_value;
 struct etw_mirror;
-struct etw_output;
 struct etw_writer;
 
 /* A payload that is being built. Call etw_payload_init() before use. One thread at a time. */
@@ -202,13 +201,17 @@ size_t etw_out_record_size(const struct etw_out_record *record);
  * record has 0. */
 void etw_out_record_store(const struct etw_out_record *record, uint8_t pointer_size, uint8_t *at);
 
-/* Opens an output. path: NULL keeps the bytes in memory, "-" is the standard output. */
-bool etw_output_open(struct etw_output *output, const char *path, struct etw_error *err);
-bool etw_output_is_standard(const char *path); /* NULL is allowed */
-bool etw_output_write(struct etw_output *output, const uint8_t *bytes, size_t size,
-		      struct etw_error *err);
+bool etw_output_is_standard(const char *path); /* "-"; NULL is allowed */
 
 enum { ETW_LOGFILE_TIME_ZONE_REST = 168 }; /* bytes of TIME_ZONE_INFORMATION after its Bias */
+
+/* When other programs can see the file of a recording. */
+enum etw_visibility {
+	ETW_VISIBLE_WHEN_COMPLETE,
+	/* also before, under a random name, and left there if the program is killed */
+	ETW_VISIBLE_ALWAYS,
+	ETW_VISIBLE_NEVER, /* a temporary file beside the path */
+};
 
 /* What the header of a recording says. Zero selects the default, which each comment gives after its
  * colon. */
@@ -247,12 +250,14 @@ struct etw_writer_options {
 	uint32_t buffers_lost;    /* 0 */
 	uint32_t process_id;      /* process that started the session: 0 */
 	uint32_t thread_id;       /* thread that started it: 0 */
+
+	enum etw_visibility visibility;
 };
 
 /*
- * Begins a recording in a file, which is overwritten, or in memory (path NULL). Before
- * etw_writer_finish() the file looks like that of a session that still runs, up to the last buffer
- * written.
+ * Begins a recording in a file, in memory (path NULL), or for the standard output ("-"). The file
+ * gets its name in etw_writer_finish(), and replaces one of that name. Before that it looks like
+ * that of a session that still runs, up to the last buffer written.
  */
 struct etw_writer *etw_writer_open(const char *path, const struct etw_writer_options *options,
 				   struct etw_error *err);
@@ -279,7 +284,11 @@ bool etw_writer_good(const struct etw_writer *writer, struct etw_error *err);
  * Call it once. */
 bool etw_writer_finish(struct etw_writer *writer, struct etw_error *err);
 
-/* Frees the writer. A file that was not finished remains, incomplete. NULL is allowed. */
+/* Leaves an unfinished file with ETW_VISIBLE_ALWAYS where it is. Returns its path, which the caller
+ * frees; NULL if there is none. */
+char *etw_writer_leave(struct etw_writer *writer);
+
+/* Frees the writer and removes a file that was neither finished nor left. NULL is allowed. */
 void etw_writer_close(struct etw_writer *writer);
 
 /* ---- decisions about records ---- */
@@ -348,8 +357,8 @@ bool etw_mirror_fits(const struct etw_file *a, const struct etw_file *b, struct 
 
 /*
  * Starts a recording at path, in memory (path NULL) or for the standard output (path "-"). A file
- * is written under a temporary name beside path until etw_mirror_finish() renames it. The standard
- * output gets everything in etw_mirror_finish(), from a temporary file.
+ * gets its name in etw_mirror_finish() (base/os.h, os_file_new()). The standard output gets
+ * everything then, from a temporary file.
  *
  * @inputs: the recordings to copy; they must fit together (etw_mirror_fits()) and outlive the
  * mirror. The header is that of the first one, with the earliest start, the latest end and the sums
@@ -358,6 +367,11 @@ bool etw_mirror_fits(const struct etw_file *a, const struct etw_file *b, struct 
 struct etw_mirror *etw_mirror_open(const char *path, struct etw_mirror_form form,
 				   struct etw_file *const *inputs, size_t input_count,
 				   struct etw_error *err);
+
+/* As etw_mirror_open(), for a temporary file in the folder of a path. */
+struct etw_mirror *etw_mirror_open_temporary(const char *beside, struct etw_mirror_form form,
+					     struct etw_file *const *inputs, size_t input_count,
+					     struct etw_error *err);
 
 /*
  * Appends an input. The first call must pass the first input of etw_mirror_open(). What a reader
@@ -384,6 +398,11 @@ struct etw_writer *etw_mirror_writer(struct etw_mirror *mirror);
  * failed; the error names the path. If the reader of the standard output has closed the pipe, it
  * returns false and leaves *err unset. */
 bool etw_mirror_finish(struct etw_mirror *mirror, struct etw_error *err);
+
+/* Opens what a mirror of etw_mirror_open_temporary() has written, after etw_mirror_finish(). The
+ * file is gone when it and the mirror are closed. */
+struct etw_file *etw_mirror_result(const struct etw_mirror *mirror, uint8_t pointer_size,
+				   struct etw_error *err);
 
 void etw_mirror_counts(const struct etw_mirror *mirror, struct etw_mirror_counts *counts);
 

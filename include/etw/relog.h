@@ -187,8 +187,8 @@ struct etw_new_recording_options {
 };
 
 /*
- * Begins a recording in a file; an existing file is overwritten. Until etw_close_writer() the file
- * looks like that of a session that still runs. options may be NULL.
+ * Begins a recording in a file, which gets its name in etw_close_writer() and replaces an existing
+ * one. options may be NULL.
  */
 struct etw_new_recording *etw_open_writer(const char *path,
 					  const struct etw_new_recording_options *options,

@@ -36,6 +36,10 @@ struct etw_file {
 };
 
 /* Reads the header of an input that is open. On failure the former header is lost. */
+/* Opens what another handle has open. path: its name in errors. */
+struct etw_file *etl_file_open_shared(const struct os_file *from, const char *path,
+				      uint8_t pointer_size, struct etw_error *err);
+
 bool etl_file_read_header(struct etw_file *file, uint8_t pointer_size, struct etw_error *err);
 
 /* Returns whether a record is a logfile header. */

@@ -243,6 +243,24 @@ struct etw_file *etw_file_open(const char *path, uint8_t pointer_size, struct et
 	return file;
 }
 
+struct etw_file *etl_file_open_shared(const struct os_file *from, const char *path,
+				      uint8_t pointer_size, struct etw_error *err)
+{
+	struct etw_file *file = calloc(1, sizeof *file);
+
+	if (!file) {
+		error_no_memory(err, "a recording");
+		return NULL;
+	}
+	if (!etl_input_share(&file->input, from, path, err) ||
+	    !etl_file_read_header(file, pointer_size, err)) {
+		error_prefix(err, "%s", path);
+		etw_file_close(file);
+		return NULL;
+	}
+	return file;
+}
+
 struct etw_file *etw_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
 				   struct etw_error *err)
 {

@@ -24,7 +24,9 @@
 #include <etw/kernel.h>
 #include <etw/mirror.h>
 
+#include "base/memory.h"
 #include "base/store.h"
+#include "base/text.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
 #include "lib/etl/mirror_internal.h"
@@ -224,7 +226,6 @@ struct etw_mirror *etw_mirror_open(const char *path, struct etw_mirror_form form
 				   struct etw_error *err)
 {
 	struct etw_mirror *mirror = calloc(1, sizeof *mirror);
-	bool named = path && !etw_output_is_standard(path);
 
 	if (!mirror) {
 		error_no_memory(err, "a recording");
@@ -239,8 +240,9 @@ struct etw_mirror *etw_mirror_open(const char *path, struct etw_mirror_form form
 		}
 	}
 	mirror_header_merge(mirror);
-	mirror->standard_output = path && !named;
-	if (named && !replacement_init(&mirror->file, path, err)) {
+	mirror->path = path ? text_duplicate(path, strlen(path)) : NULL;
+	if (path && !mirror->path) {
+		error_no_memory(err, "a recording");
 		goto fail;
 	}
 	return mirror;
@@ -248,6 +250,18 @@ struct etw_mirror *etw_mirror_open(const char *path, struct etw_mirror_form form
 fail:
 	etw_mirror_close(mirror);
 	return NULL;
+}
+
+struct etw_mirror *etw_mirror_open_temporary(const char *beside, struct etw_mirror_form form,
+					     struct etw_file *const *inputs, size_t input_count,
+					     struct etw_error *err)
+{
+	struct etw_mirror *mirror = etw_mirror_open(beside, form, inputs, input_count, err);
+
+	if (mirror) {
+		mirror->visibility = ETW_VISIBLE_NEVER;
+	}
+	return mirror;
 }
 
 /* Moves the scan to the buffer that the visitor requests next. Returns false if there is none. */
@@ -327,22 +341,23 @@ static bool finish(struct etw_mirror *mirror, struct etw_error *err)
 	}
 	etl_writer_flush(mirror->writer);
 	mirror->counts.buffers = etl_writer_buffers(mirror->writer);
-	if (!mirror_header_store(mirror, etl_writer_first_buffer(mirror->writer), false, err) ||
-	    !etw_writer_finish(mirror->writer, err)) {
-		return false;
+	if (memory_has_losses()) {
+		return error_no_memory(err, "everything in it");
 	}
-	if (!mirror->file.path) {
-		return true;
-	}
-	etw_writer_close(mirror->writer);
-	mirror->writer = NULL;
-	return replacement_finish(&mirror->file, err);
+	return mirror_header_store(mirror, etl_writer_first_buffer(mirror->writer), false, err) &&
+	       etw_writer_finish(mirror->writer, err);
 }
 
 bool etw_mirror_finish(struct etw_mirror *mirror, struct etw_error *err)
 {
-	return finish(mirror, err) ||
-	       (mirror->file.path ? error_prefix(err, "%s", mirror->file.path) : false);
+	return finish(mirror, err) || mirror_failed(mirror, err);
+}
+
+struct etw_file *etw_mirror_result(const struct etw_mirror *mirror, uint8_t pointer_size,
+				   struct etw_error *err)
+{
+	return etl_file_open_shared(etl_writer_file(mirror->writer), mirror->path, pointer_size,
+				    err);
 }
 
 void etw_mirror_counts(const struct etw_mirror *mirror, struct etw_mirror_counts *counts)
@@ -366,7 +381,7 @@ void etw_mirror_close(struct etw_mirror *mirror)
 		free(mirror->packs[i].packed.bytes);
 	}
 	etw_writer_close(mirror->writer);
-	replacement_done(&mirror->file);
+	free(mirror->path);
 	mirror_piece_done(&mirror->piece);
 	for (size_t i = 0; mirror->pending && i < MIRROR_PENDING_MOST; i++) {
 		mirror_piece_done(&mirror->pending[i]);

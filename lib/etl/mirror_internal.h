@@ -8,7 +8,6 @@
 
 #include <etw/mirror.h>
 
-#include "base/replacement.h"
 #include "lib/etl/index.h"
 #include "lib/etl/jobs.h"
 #include "lib/etl/logfile_header.h"
@@ -62,9 +61,8 @@ struct mirror_pack {
 /* ---- a mirror ---- */
 
 struct etw_mirror {
-	bool standard_output;
-	/* no path if the result stays in memory or goes to the standard output */
-	struct replacement file;
+	char *path; /* owned; "-": the standard output; NULL: the result stays in memory */
+	enum etw_visibility visibility;
 	struct etw_mirror_form form;
 	struct etw_file *const *inputs; /* borrowed */
 	size_t input_count;
@@ -126,6 +124,9 @@ bool mirror_write_or_join(struct etw_mirror *mirror, struct etw_error *err);
 bool mirror_write_as_it_is(struct etw_mirror *mirror, struct etw_file *input,
 			   const struct etl_buffer *buffer, uint64_t records, bool *done,
 			   struct etw_error *err);
+
+/* Puts the path of the result before the error. Returns false. */
+bool mirror_failed(const struct etw_mirror *mirror, struct etw_error *err);
 
 /* Writes the pieces that wait to be joined, and those that are being compressed. */
 bool mirror_flush(struct etw_mirror *mirror, struct etw_error *err);

@@ -119,6 +119,7 @@ static bool open_writer(struct etw_mirror *mirror, const struct mirror_piece *pi
 		.cpu_mhz = first->cpu_mhz,
 		.start_raw = mirror->start_raw,
 		.start_time = mirror->header.start_time,
+		.visibility = mirror->visibility,
 	};
 	struct mirror_block whole = { 0 };
 
@@ -129,12 +130,17 @@ static bool open_writer(struct etw_mirror *mirror, const struct mirror_piece *pi
 	}
 	memset(whole.bytes, 0xff, size);
 	memcpy(whole.bytes, piece->block.bytes, piece->used);
-	mirror->writer =
-		etl_writer_open_with(mirror->standard_output ? "-" : mirror->file.temporary,
-				     &options, whole.bytes, size, err);
+	mirror->writer = etl_writer_open_with(mirror->path, &options, whole.bytes, size, err);
 	free(whole.bytes);
 	mirror->output_failed = !mirror->writer;
 	return mirror->writer != NULL;
+}
+
+bool mirror_failed(const struct etw_mirror *mirror, struct etw_error *err)
+{
+	return mirror->path && !etw_output_is_standard(mirror->path) ?
+		       error_prefix(err, "%s", mirror->path) :
+		       false;
 }
 
 /* Returns whether everything could be written so far. */
@@ -144,7 +150,7 @@ static bool is_written(struct etw_mirror *mirror, struct etw_error *err)
 		return true;
 	}
 	mirror->output_failed = true;
-	return !mirror->file.path ? false : error_prefix(err, "%s", mirror->file.path);
+	return mirror_failed(mirror, err);
 }
 
 /* Returns the place of the buffer that is written next. used: its unpacked bytes; size: its bytes

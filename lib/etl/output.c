@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/etl/output.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,20 +13,20 @@ bool etw_output_is_standard(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
-bool etw_output_open(struct etw_output *output, const char *path, struct etw_error *err)
+bool etl_output_open(struct etl_output *output, const char *path, enum etw_visibility visibility,
+		     struct etw_error *err)
 {
 	if (!path) {
 		return true;
 	}
-	if (etw_output_is_standard(path)) {
-		output->temporary = os_file_temporary(err);
-		return output->temporary != NULL;
-	}
-	output->file = os_file_create(path, err);
+	output->standard = etw_output_is_standard(path);
+	output->temporary = visibility == ETW_VISIBLE_NEVER;
+	output->file = output->standard ? os_file_temporary(err) :
+					  os_file_new(path, visibility == ETW_VISIBLE_ALWAYS, err);
 	return output->file != NULL;
 }
 
-static bool reserve(struct etw_output *output, size_t size, struct etw_error *err)
+static bool reserve(struct etl_output *output, size_t size, struct etw_error *err)
 {
 	size_t needed = (size_t)output->size + size;
 	size_t capacity = output->memory_capacity ? output->memory_capacity : 65536;
@@ -49,16 +48,11 @@ static bool reserve(struct etw_output *output, size_t size, struct etw_error *er
 	return true;
 }
 
-bool etw_output_write(struct etw_output *output, const uint8_t *bytes, size_t size,
+bool etl_output_write(struct etl_output *output, const uint8_t *bytes, size_t size,
 		      struct etw_error *err)
 {
 	if (output->file) {
-		if (fwrite(bytes, 1, size, output->file) != size) {
-			return error_set(err, ETW_ERROR_SYSTEM, "cannot write: %s",
-					 strerror(errno));
-		}
-	} else if (output->temporary) {
-		if (!os_file_append(output->temporary, bytes, size, err)) {
+		if (!os_file_append(output->file, bytes, size, err)) {
 			return false;
 		}
 	} else {
@@ -72,7 +66,7 @@ bool etw_output_write(struct etw_output *output, const uint8_t *bytes, size_t si
 }
 
 /* Prints `start`, and then the rest of the temporary file after its first size bytes. */
-static bool print_all(struct etw_output *output, const uint8_t *start, size_t size,
+static bool print_all(struct etl_output *output, const uint8_t *start, size_t size,
 		      struct etw_error *err)
 {
 	uint8_t *chunk = malloc(CHUNK);
@@ -85,45 +79,30 @@ static bool print_all(struct etw_output *output, const uint8_t *start, size_t si
 	}
 	good = print_bytes((const char *)start, size, err);
 	for (; good && at < output->size; at += got) {
-		good = os_file_read(output->temporary, at, chunk, CHUNK, &got, err) && got > 0 &&
+		good = os_file_read(output->file, at, chunk, CHUNK, &got, err) && got > 0 &&
 		       print_bytes((const char *)chunk, got, err);
 	}
 	free(chunk);
 	return good;
 }
 
-/* Closes the file. A network drive may report only here that its disk is full. */
-static bool close_file(struct etw_output *output)
+bool etl_output_finish(struct etl_output *output, const uint8_t *bytes, size_t size,
+		       struct etw_error *err)
 {
-	FILE *file = output->file;
-
-	output->file = NULL;
-	return fclose(file) == 0;
-}
-
-bool etl_output_rewrite_start(struct etw_output *output, const uint8_t *bytes, size_t size,
-			      struct etw_error *err)
-{
-	if (output->temporary) {
+	if (output->standard) {
 		return print_all(output, bytes, size, err);
 	}
 	if (!output->file) {
 		memcpy(output->memory, bytes, size);
 		return true;
 	}
-	if (fseek(output->file, 0, SEEK_SET) != 0 || fwrite(bytes, 1, size, output->file) != size) {
-		return error_set(err, ETW_ERROR_SYSTEM, "cannot write: %s", strerror(errno));
-	}
-	return close_file(output) ||
-	       error_set(err, ETW_ERROR_SYSTEM, "cannot write: %s", strerror(errno));
+	return os_file_overwrite(output->file, bytes, size, err) &&
+	       (output->temporary || os_file_publish(output->file, err));
 }
 
-void etl_output_close(struct etw_output *output)
+void etl_output_close(struct etl_output *output)
 {
-	if (output->file) {
-		fclose(output->file);
-	}
-	os_file_close(output->temporary);
+	os_file_close(output->file);
 	free(output->memory);
-	*output = (struct etw_output){ 0 };
+	*output = (struct etl_output){ 0 };
 }

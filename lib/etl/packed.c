@@ -20,10 +20,11 @@
  * checksums, and libzstd refuses windows above 128 MiB.
  *
  * Archives are untrusted input. The unpacked size is limited (struct etl_packed_limits), because a
- * few kilobytes can unpack to terabytes. Names in an archive are only shown and compared; no file
- * with such a name is created. An archive inside an archive is not unpacked, nor is an encrypted
- * one. Files in a zip archive that do not use deflate are refused, because some other methods use
- * as much memory as the file requests.
+ * few kilobytes can unpack to terabytes, and the disk is never filled: what states a size that has
+ * no room is refused at once, the rest when it reaches the limit. Names in an archive are only
+ * shown and compared; no file with such a name is created. An archive inside an archive is not
+ * unpacked, nor is an encrypted one. Files in a zip archive that do not use deflate are refused,
+ * because some other methods use as much memory as the file requests.
  */
 #include "lib/etl/packed.h"
 
@@ -40,6 +41,7 @@
 #include "base/missing_path.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "lib/etl/packed_size.h"
 
 enum {
 	BLOCK_SIZE = 64 << 10,
@@ -65,6 +67,8 @@ struct unpacking {
 	const char *choice; /* name of the file to take from an archive; NULL: the only recording in
 			       it */
 	const struct etl_packed_limits *limits;
+	const char *folder; /* of the temporary file; borrowed */
+	uint64_t room;      /* bytes that are free on its disk */
 	/* Owned. The entry that libarchive 3.6.2 has itself is used without a check that it could
 	 * be allocated. */
 	struct archive_entry *entry;
@@ -73,6 +77,13 @@ struct unpacking {
 };
 
 /* ---- the temporary file ---- */
+
+/* Returns the most bytes of the temporary file. A tenth of the disk's free space stays free,
+ * because other programs may need it. */
+static uint64_t room_for_file(const struct unpacking *unpacking)
+{
+	return unpacking->room - unpacking->room / 10;
+}
 
 static bool check_size(const struct unpacking *unpacking, uint64_t size, struct etw_error *err)
 {
@@ -84,6 +95,14 @@ static bool check_size(const struct unpacking *unpacking, uint64_t size, struct 
 				 " bytes: too many for a temporary file; make a file of it first",
 				 limits->bytes_max);
 	}
+	if (size > room_for_file(unpacking)) {
+		return error_set(err, ETW_ERROR_LIMIT,
+				 "needs at least %" PRIu64
+				 " bytes for a temporary file, and the disk of %s has %" PRIu64
+				 " free, of which a tenth stays free: name another folder in the "
+				 "environment, in %s",
+				 size, unpacking->folder, unpacking->room, os_temporary_variable);
+	}
 	if (unpacking->packed && size > limits->ratio_from &&
 	    size / limits->ratio_max > unpacking->taken) {
 		return error_set(err, ETW_ERROR_LIMIT,
@@ -93,6 +112,13 @@ static bool check_size(const struct unpacking *unpacking, uint64_t size, struct 
 				 limits->ratio_max);
 	}
 	return true;
+}
+
+/* Checks the size that a packed file states, before anything is unpacked. */
+static bool check_stated(const struct unpacking *unpacking, uint64_t size, struct etw_error *err)
+{
+	return (size <= unpacking->limits->bytes_max && size <= room_for_file(unpacking)) ||
+	       check_size(unpacking, size, err);
 }
 
 static bool add(struct unpacking *unpacking, const void *bytes, size_t size, struct etw_error *err)
@@ -560,9 +586,11 @@ static bool copy_file(struct unpacking *unpacking, struct archive *archive, stru
 				 method ? method : "?");
 	}
 	if (archive_entry_size_is_set(entry) &&
-	    (archive_entry_size(entry) < 0 ||
-	     (uint64_t)archive_entry_size(entry) > unpacking->limits->bytes_max)) {
-		return check_size(unpacking, UINT64_MAX, err);
+	    !check_stated(unpacking,
+			  archive_entry_size(entry) < 0 ? UINT64_MAX :
+							  (uint64_t)archive_entry_size(entry),
+			  err)) {
+		return false;
 	}
 	unpacking->taken = 0;
 	return copy_data(unpacking, archive, ZIP, err);
@@ -663,7 +691,8 @@ static bool unpack(struct unpacking *unpacking, const struct packing *packing,
 {
 	const struct packing *again;
 
-	if (!packing->unpack(unpacking, err) || !find_packing(unpacking->out, &again, err)) {
+	if (!check_stated(unpacking, etl_packed_stated_size(unpacking->packed), err) ||
+	    !packing->unpack(unpacking, err) || !find_packing(unpacking->out, &again, err)) {
 		return false;
 	}
 	return !again ||
@@ -677,13 +706,18 @@ static struct os_file *spool(struct os_file *from, const struct packing *packing
 			     struct etw_error *err)
 {
 	struct unpacking *unpacking = calloc(1, sizeof *unpacking);
+	char *folder = os_temporary_folder();
 	struct os_file *out = NULL;
 	bool good;
 
-	if (!unpacking) {
+	if (!unpacking || !folder) {
+		free(unpacking);
+		free(folder);
 		error_no_memory(err, "a recording");
 		return NULL;
 	}
+	unpacking->folder = folder;
+	unpacking->room = limits->room ? limits->room : os_disk_free_bytes(folder);
 	unpacking->packed = packing ? from : NULL;
 	unpacking->choice = choice;
 	unpacking->limits = limits;
@@ -700,6 +734,7 @@ static struct os_file *spool(struct os_file *from, const struct packing *packing
 		os_file_close(unpacking->out);
 	}
 	archive_entry_free(unpacking->entry);
+	free(folder);
 	free(unpacking);
 	return out;
 }

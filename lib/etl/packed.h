@@ -21,6 +21,7 @@ struct etl_packed_limits {
 	uint64_t bytes_max;  /* most bytes of the temporary file */
 	uint64_t ratio_from; /* size of the temporary file above which the ratio is checked */
 	uint64_t ratio_max;  /* most unpacked bytes for each byte of the packed file */
+	uint64_t room;       /* bytes that count as free on the disk; 0: those that are free */
 };
 
 extern const struct etl_packed_limits etl_packed_limits; /* the limits of all programs */

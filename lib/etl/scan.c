@@ -43,9 +43,10 @@ enum {
 
 /* ---- input ---- */
 
-static bool add_part(struct etl_input *input, const char *path, struct etw_error *err)
+/* file: owned, also on failure; NULL: it could not be opened. */
+static bool add_part(struct etl_input *input, struct os_file *file, const char *path,
+		     struct etw_error *err)
 {
-	struct os_file *file = etl_packed_open(path, &etl_packed_limits, err);
 	char *copy;
 
 	if (!file) {
@@ -70,7 +71,18 @@ static bool make_parts(struct etl_input *input, size_t count, struct etw_error *
 
 bool etl_input_open(struct etl_input *input, const char *path, struct etw_error *err)
 {
-	if (make_parts(input, 1, err) && add_part(input, path, err)) {
+	if (make_parts(input, 1, err) &&
+	    add_part(input, etl_packed_open(path, &etl_packed_limits, err), path, err)) {
+		return true;
+	}
+	etl_input_close(input);
+	return false;
+}
+
+bool etl_input_share(struct etl_input *input, const struct os_file *file, const char *path,
+		     struct etw_error *err)
+{
+	if (make_parts(input, 1, err) && add_part(input, os_file_share(file, err), path, err)) {
 		return true;
 	}
 	etl_input_close(input);
@@ -83,7 +95,9 @@ bool etl_input_open_all(struct etl_input *input, const char *const *paths, size_
 	bool good = make_parts(input, count, err);
 
 	for (size_t i = 0; good && i < count; i++) {
-		good = add_part(input, paths[i], err) || error_prefix(err, "%s", paths[i]);
+		good = add_part(input, etl_packed_open(paths[i], &etl_packed_limits, err), paths[i],
+				err) ||
+		       error_prefix(err, "%s", paths[i]);
 	}
 	if (!good) {
 		etl_input_close(input);

@@ -53,6 +53,9 @@ bool etl_input_open(struct etl_input *input, const char *path, struct etw_error 
 /* Opens several files whose bytes follow each other in the input. The error contains the path. */
 bool etl_input_open_all(struct etl_input *input, const char *const *paths, size_t count,
 			struct etw_error *err);
+/* Opens a file a second time. path: its name in errors. */
+bool etl_input_share(struct etl_input *input, const struct os_file *file, const char *path,
+		     struct etw_error *err);
 void etl_input_over(struct etl_input *input, const void *bytes, size_t size);
 void etl_input_close(struct etl_input *input);
 

@@ -41,7 +41,7 @@ struct buffer {
 
 struct etw_writer {
 	struct etw_writer_options options; /* with defaults filled in, without the names */
-	struct etw_output output;
+	struct etl_output output;
 	struct buffer header;   /* the first buffer */
 	bool given;             /* the caller has given the first buffer */
 	struct buffer *buffers; /* one for each processor */
@@ -66,7 +66,7 @@ int64_t etl_writer_raw_time(const struct etw_writer *writer, uint64_t ns)
 static void write_bytes(struct etw_writer *writer, const uint8_t *bytes, size_t size)
 {
 	if (!failed(writer)) {
-		etw_output_write(&writer->output, bytes, size, &writer->failure);
+		etl_output_write(&writer->output, bytes, size, &writer->failure);
 	}
 }
 
@@ -409,8 +409,8 @@ static void finish_first_buffer(struct etw_writer *writer)
 		complete_first_buffer(writer);
 	}
 	if (!failed(writer)) {
-		etl_output_rewrite_start(&writer->output, writer->header.bytes,
-					 writer->options.header_buffer_size, &writer->failure);
+		etl_output_finish(&writer->output, writer->header.bytes,
+				  writer->options.header_buffer_size, &writer->failure);
 	}
 }
 
@@ -476,7 +476,7 @@ static struct etw_writer *open_writer(const char *path, const struct etw_writer_
 		error_set(&writer->failure, ETW_ERROR_NO_MEMORY, "no memory to write a recording");
 		goto fail;
 	}
-	if (!etw_output_open(&writer->output, path, &writer->failure)) {
+	if (!etl_output_open(&writer->output, path, options->visibility, &writer->failure)) {
 		goto fail;
 	}
 	if (first ? !take_first_buffer(writer, first, first_size) :
@@ -530,6 +530,16 @@ const uint8_t *etl_writer_bytes(const struct etw_writer *writer, size_t *size)
 {
 	*size = (size_t)writer->output.size;
 	return writer->output.memory;
+}
+
+const struct os_file *etl_writer_file(const struct etw_writer *writer)
+{
+	return writer->output.file;
+}
+
+char *etw_writer_leave(struct etw_writer *writer)
+{
+	return writer->output.file ? os_file_leave(writer->output.file) : NULL;
 }
 
 void etw_writer_close(struct etw_writer *writer)

@@ -21,6 +21,7 @@
 #include <etw/mirror.h>
 
 #include "base/error.h"
+#include "base/os.h"
 #include "lib/etl/logfile_header.h"
 #include "lib/etl/out_record.h"
 
@@ -75,6 +76,9 @@ int64_t etl_writer_latest_raw(const struct etw_writer *writer);
 /* Returns the recording in memory, after etw_writer_finish(). It belongs to the writer until
  * etw_writer_close(). */
 const uint8_t *etl_writer_bytes(const struct etw_writer *writer, size_t *size);
+
+/* Returns the file; NULL if the recording is in memory. It belongs to the writer. */
+const struct os_file *etl_writer_file(const struct etw_writer *writer);
 
 /* Returns the raw time `ns` nanoseconds after the start, by the recording's clock. */
 int64_t etl_writer_raw_time(const struct etw_writer *writer, uint64_t ns);

@@ -202,27 +202,73 @@ static void a_file_that_is_created_is_for_its_owner_alone(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
 	mode_t mask = umask(0);
-	FILE *file;
 
 	(void)state;
 	temporary_path(path, "etl");
-	file = os_file_create(path, NULL);
-	assert_non_null(file);
-	fclose(file);
-	assert_int_equal(rights_of(path), 0600);
-	assert_int_equal(unlink(path), 0);
 	assert_true(os_file_write_whole(path, "a", 1, NULL));
 	assert_int_equal(rights_of(path), 0600);
-	/* One that exists keeps its rights, and not what it contained. */
-	assert_int_equal(chmod(path, 0644), 0);
-	file = os_file_create(path, NULL);
-	assert_non_null(file);
-	fclose(file);
-	assert_int_equal(rights_of(path), 0644);
-	assert_true(os_file_write_whole(path, "", 0, NULL));
-	assert_int_equal(rights_of(path), 0644);
+	assert_int_equal(chmod(path, 0644), 0); /* also one that replaces another */
+	assert_true(os_file_write_whole(path, "b", 1, NULL));
+	assert_int_equal(rights_of(path), 0600);
 	assert_int_equal(unlink(path), 0);
 	umask(mask);
+}
+
+static void a_link_is_replaced_and_not_followed(void **state)
+{
+	char target[TEMPORARY_PATH_SIZE], path[TEMPORARY_PATH_SIZE];
+	struct etw_error err = { 0 };
+	struct stat facts;
+
+	(void)state;
+	temporary_path(target, "victim");
+	temporary_path(path, "etl");
+	assert_true(os_file_write_whole(target, "whole", 5, &err));
+	assert_int_equal(symlink(target, path), 0);
+	assert_false(os_file_is_regular(path));
+	assert_true(os_file_write_whole(path, "a", 1, &err));
+	assert_true(os_file_is_regular(path));
+	assert_int_equal(stat(target, &facts), 0);
+	assert_int_equal(facts.st_size, 5);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(unlink(target), 0);
+}
+
+static void pipes_and_devices_are_not_replaced(void **state)
+{
+	char path[TEMPORARY_PATH_SIZE];
+	struct etw_error err = { 0 };
+	struct stat facts;
+
+	(void)state;
+	temporary_path(path, "pipe");
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_null(os_file_new(path, false, &err));
+	assert_string_equal(err.text, "is a device, pipe or socket, not a regular file");
+	assert_int_equal(stat(path, &facts), 0);
+	assert_true(S_ISFIFO(facts.st_mode) && !os_file_is_regular(path));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("/dev/null", path), 0);
+	assert_null(os_file_new(path, false, &err));
+	assert_int_equal(unlink(path), 0);
+}
+
+static void a_folder_that_others_may_write_to_has_advice(void **state)
+{
+	static const struct {
+		mode_t rights;
+		bool open;
+	} cases[] = { { 0700, false }, { 0755, false }, { 0757, true }, { 01777, true } };
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	temporary_path(path, "folder");
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_int_equal(chmod(path, cases[i].rights), 0);
+		assert_int_equal(os_folder_open_to_others(path) != NULL, cases[i].open);
+	}
+	assert_int_equal(rmdir(path), 0);
 }
 
 int main(void)
@@ -233,6 +279,9 @@ int main(void)
 		cmocka_unit_test(descriptors_and_memory_are_counted),
 		cmocka_unit_test(a_pipe_is_read_to_its_end),
 		cmocka_unit_test(pipes_and_devices_are_no_files),
+		cmocka_unit_test(a_link_is_replaced_and_not_followed),
+		cmocka_unit_test(pipes_and_devices_are_not_replaced),
+		cmocka_unit_test(a_folder_that_others_may_write_to_has_advice),
 		cmocka_unit_test(a_removed_file_is_reported_once),
 		cmocka_unit_test(a_signal_is_kept_until_os_stop_wait),
 		cmocka_unit_test(a_hang_up_asks_to_reload_while_there_is_a_terminal_or_none_at_all),

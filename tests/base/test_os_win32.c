@@ -172,23 +172,41 @@ static void a_file_that_is_created_is_for_its_owner_alone(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
 	struct etw_error err = { 0 };
-	FILE *file;
 
 	(void)state;
 	temporary_path(path, "etl");
-	file = os_file_create(path, &err);
-	assert_string_equal(err.text, "");
-	assert_non_null(file);
-	assert_true(fwrite("a\nb", 1, 3, file) == 3); /* bytes, not lines */
-	fclose(file);
-	check_owner_alone(path);
-	file = os_file_create(path, &err); /* its owner may write it again */
-	assert_non_null(file);
-	fclose(file);
-	assert_true(DeleteFileA(path));
 	assert_true(os_file_write_whole(path, "a", 1, &err));
 	check_owner_alone(path);
 	assert_true(DeleteFileA(path));
+}
+
+/* SY: the system; BA: administrators; WD: everyone ("SID Strings", Microsoft Learn). */
+static void a_folder_that_others_may_write_to_has_advice(void **state)
+{
+	static const struct {
+		const wchar_t *rights;
+		bool open;
+	} cases[] = {
+		{ L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;OW)", false },
+		{ L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;OW)(A;OICI;FR;;;WD)", false }, /* read */
+		{ L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;OW)(A;OICI;FA;;;WD)", true },
+	};
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		PSECURITY_DESCRIPTOR rights;
+
+		temporary_path(path, "folder");
+		assert_true(CreateDirectoryA(path, NULL));
+		assert_true(ConvertStringSecurityDescriptorToSecurityDescriptorW(
+			cases[i].rights, SDDL_REVISION_1, &rights, NULL));
+		/* Not when it is created: in Wine the umask would be taken from it. */
+		assert_true(SetFileSecurityA(path, DACL_SECURITY_INFORMATION, rights));
+		LocalFree(rights);
+		assert_int_equal(os_folder_open_to_others(path) != NULL, cases[i].open);
+		assert_true(RemoveDirectoryA(path));
+	}
 }
 
 static bool count_name(void *context, const char *name)
@@ -247,6 +265,7 @@ int main(void)
 		cmocka_unit_test(an_error_number_has_a_sentence),
 		cmocka_unit_test(a_port_that_cannot_be_used_comes_with_advice),
 		cmocka_unit_test(a_file_that_is_created_is_for_its_owner_alone),
+		cmocka_unit_test(a_folder_that_others_may_write_to_has_advice),
 		cmocka_unit_test(a_temporary_file_is_gone_when_its_last_handle_is_closed),
 		cmocka_unit_test(the_program_asks_itself_to_reload),
 		cmocka_unit_test(a_console_shows_utf_8_and_is_left_as_it_was),

@@ -77,7 +77,7 @@ enum { FRAMES = 4, SITES = 16384, NAME_SIZE = 24 };
 
 /* The same layout is in tests/e2e/failing_calls.py. */
 struct site {
-	_Atomic uint64_t hash; /* 0: free */
+	_Atomic uint64_t hash;  /* 0: free */
 	_Atomic uint32_t calls; /* while armed */
 	uint32_t actions;
 	_Atomic uint32_t blocks; /* of memory that it allocated and that are not freed */
@@ -119,10 +119,10 @@ static void *behind(_Atomic(void *) *kept, const char *name)
 }
 
 /* Calls the C library's function of this name. */
-#define REAL(name)                                               \
-	({                                                       \
-		static _Atomic(void *) kept;                     \
-		(__typeof__(&name))behind(&kept, #name);         \
+#define REAL(name)                                       \
+	({                                               \
+		static _Atomic(void *) kept;             \
+		(__typeof__(&name))behind(&kept, #name); \
 	})
 
 /* ---- the program in memory ---- */
@@ -152,7 +152,8 @@ __attribute__((constructor)) static void start(void)
 
 	if (fd >= 0) {
 		dl_iterate_phdr(note_program, NULL);
-		shared = REAL(mmap)(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		shared = REAL(mmap)(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+				    0);
 		REAL(close)(fd);
 	}
 	if (shared != MAP_FAILED) {
@@ -178,7 +179,8 @@ static bool of_program(uintptr_t address)
 	return address >= program_start && address < program_end;
 }
 
-/* An address of another library: its place there, and its name, so that two are not taken for one. */
+/* An address of another library: its place there, and its name, so that two are not taken for one.
+ */
 static uint64_t place_in_library(uintptr_t address)
 {
 	struct dl_find_object found;
@@ -560,35 +562,49 @@ void *mmap64(void *address, size_t size, int protection, int flags, int fd, off6
 /* ---- files ---- */
 
 /* A function whose failure is a value that it returns. */
-#define FAILING(type, name, possible, failure, parameters, arguments)           \
-	type name parameters                                                    \
-	{                                                                       \
+#define FAILING(type, name, possible, failure, parameters, arguments)               \
+	type name parameters                                                        \
+	{                                                                           \
 		return at_site(#name, possible) ? (failure) : REAL(name) arguments; \
 	}
 
 /* The mode, which is there only if a file may be made. */
-#define OPENING(name)                                                                        \
-	int name(const char *path, int flags, ...)                                           \
-	{                                                                                    \
-		va_list rest;                                                                \
-		mode_t mode;                                                                 \
-                                                                                             \
-		va_start(rest, flags);                                                       \
-		mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;             \
-		va_end(rest);                                                                \
-		return at_site(#name, CAN_ERROR) ? because(EMFILE) :                         \
-						   REAL(name)(path, flags, mode);            \
+#define OPENING(name)                                                             \
+	int name(const char *path, int flags, ...)                                \
+	{                                                                         \
+		va_list rest;                                                     \
+		mode_t mode;                                                      \
+                                                                                  \
+		va_start(rest, flags);                                            \
+		mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;  \
+		va_end(rest);                                                     \
+		return at_site(#name, CAN_ERROR) ? because(EMFILE) :              \
+						   REAL(name)(path, flags, mode); \
 	}
 
 OPENING(open)
 OPENING(open64)
+
+/* As OPENING(), in a folder. */
+#define OPENING_AT(name)                                                                  \
+	int name(int folder, const char *path, int flags, ...)                            \
+	{                                                                                 \
+		va_list rest;                                                             \
+		mode_t mode;                                                              \
+                                                                                          \
+		va_start(rest, flags);                                                    \
+		mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;          \
+		va_end(rest);                                                             \
+		return at_site(#name, CAN_ERROR) ? because(EMFILE) :                      \
+						   REAL(name)(folder, path, flags, mode); \
+	}
+
+OPENING_AT(openat)
+OPENING_AT(openat64)
 FAILING(FILE *, fopen, CAN_ERROR, (because(EMFILE), NULL), (const char *path, const char *mode),
 	(path, mode))
 FAILING(FILE *, fopen64, CAN_ERROR, (because(EMFILE), NULL), (const char *path, const char *mode),
 	(path, mode))
-FAILING(FILE *, fdopen, CAN_ERROR, (because(ENOMEM), NULL), (int fd, const char *mode), (fd, mode))
-FAILING(int, mkstemp, CAN_ERROR, because(EMFILE), (char *path), (path))
-FAILING(int, mkstemp64, CAN_ERROR, because(EMFILE), (char *path), (path))
 FAILING(DIR *, opendir, CAN_ERROR, (because(EMFILE), NULL), (const char *path), (path))
 FAILING(int, stat, CAN_ERROR, because(EIO), (const char *path, struct stat *facts), (path, facts))
 FAILING(int, fstat, CAN_ERROR, because(EIO), (int fd, struct stat *facts), (fd, facts))
@@ -597,8 +613,15 @@ FAILING(int, stat64, CAN_ERROR, because(EIO), (const char *path, struct stat64 *
 FAILING(int, fstat64, CAN_ERROR, because(EIO), (int fd, struct stat64 *facts), (fd, facts))
 FAILING(int, statvfs64, CAN_ERROR, because(EIO), (const char *path, struct statvfs64 *facts),
 	(path, facts))
-FAILING(int, rename, CAN_ERROR, because(EACCES), (const char *from, const char *to), (from, to))
+FAILING(int, linkat, CAN_ERROR, because(EACCES),
+	(int from_folder, const char *from, int to_folder, const char *to, int flags),
+	(from_folder, from, to_folder, to, flags))
+FAILING(int, renameat, CAN_ERROR, because(EACCES),
+	(int from_folder, const char *from, int to_folder, const char *to),
+	(from_folder, from, to_folder, to))
 FAILING(int, fsync, CAN_ERROR, because(EIO), (int fd), (fd))
+FAILING(int, unlinkat, CAN_ERROR, because(EACCES), (int folder, const char *path, int flags),
+	(folder, path, flags))
 FAILING(int, unlink, CAN_ERROR, because(EACCES), (const char *path), (path))
 FAILING(int, mkdir, CAN_ERROR, because(ENOSPC), (const char *path, mode_t mode), (path, mode))
 FAILING(char *, getcwd, CAN_ERROR, (because(ENOENT), NULL), (char *path, size_t size), (path, size))
@@ -612,7 +635,8 @@ int fcntl64(int fd, int command, ...)
 	va_start(rest, command);
 	argument = va_arg(rest, void *); /* an int comes in the same way: System V ABI, AMD64 */
 	va_end(rest);
-	return at_site("fcntl64", CAN_ERROR) ? because(EMFILE) : REAL(fcntl64)(fd, command, argument);
+	return at_site("fcntl64", CAN_ERROR) ? because(EMFILE) :
+					       REAL(fcntl64)(fd, command, argument);
 }
 
 struct dirent64 *readdir64(DIR *folder)
@@ -646,15 +670,15 @@ READING(pread, EIO, (int fd, void *bytes, size_t size, off_t at), (fd, bytes, si
 READING(pread64, EIO, (int fd, void *bytes, size_t size, off64_t at), (fd, bytes, size, at))
 READING(recv, ECONNRESET, (int fd, void *bytes, size_t size, int flags), (fd, bytes, size, flags))
 
-#define WRITING(name, error, parameters, arguments)                               \
-	ssize_t name parameters                                                   \
-	{                                                                         \
-		ssize_t result;                                                   \
-                                                                                  \
+#define WRITING(name, error, parameters, arguments)                                   \
+	ssize_t name parameters                                                       \
+	{                                                                             \
+		ssize_t result;                                                       \
+                                                                                      \
 		if (at_site(#name, CAN_WRITE) && !shortened(&size, &result, error)) { \
-			return result;                                            \
-		}                                                                 \
-		return REAL(name) arguments;                                      \
+			return result;                                                \
+		}                                                                     \
+		return REAL(name) arguments;                                          \
 	}
 
 WRITING(write, ENOSPC, (int fd, const void *bytes, size_t size), (fd, bytes, size))
@@ -712,7 +736,7 @@ int fclose(FILE *stream)
 	return fails ? because(ENOSPC) : result;
 }
 
-FAILING(int, fseek, CAN_ERROR, because(EIO), (FILE *stream, long offset, int whence),
+FAILING(int, fseek, CAN_ERROR, because(EIO), (FILE * stream, long offset, int whence),
 	(stream, offset, whence))
 
 /* ---- sockets ---- */
@@ -726,7 +750,7 @@ FAILING(int, accept, CAN_INTERRUPT, because(EMFILE),
 	(int fd, struct sockaddr *address, socklen_t *size), (fd, address, size))
 FAILING(int, accept4, CAN_INTERRUPT, because(EMFILE),
 	(int fd, struct sockaddr *address, socklen_t *size, int flags), (fd, address, size, flags))
-FAILING(int, poll, CAN_INTERRUPT, because(ENOMEM), (struct pollfd *fds, nfds_t count, int wait_ms),
+FAILING(int, poll, CAN_INTERRUPT, because(ENOMEM), (struct pollfd * fds, nfds_t count, int wait_ms),
 	(fds, count, wait_ms))
 FAILING(int, getsockname, CAN_ERROR, because(ENOBUFS),
 	(int fd, struct sockaddr *address, socklen_t *size), (fd, address, size))
@@ -755,9 +779,9 @@ FAILING(int, getnameinfo, CAN_ERROR, EAI_MEMORY,
  * (pthread_mutex_init(3), pthread_cond_init(3)), and locks, which fail only after mistakes.
  */
 FAILING(int, pthread_create, CAN_ERROR, EAGAIN,
-	(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context),
+	(pthread_t * thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context),
 	(thread, attributes, run, context))
-FAILING(int, pthread_key_create, CAN_ERROR, EAGAIN, (pthread_key_t *key, void (*end)(void *)),
+FAILING(int, pthread_key_create, CAN_ERROR, EAGAIN, (pthread_key_t * key, void (*end)(void *)),
 	(key, end))
 
 /* ---- OpenSSL ---- */

@@ -6,6 +6,7 @@ Each command is run once to learn how much it writes, then with room for less: n
 `limit` bounds the size of each file (setrlimit(2)), which is exact and gives short writes; `disk` leaves that room on the disk of
 WORK/disk, in pages.
 """
+import gzip
 import http.client
 import os
 import re
@@ -136,14 +137,28 @@ def check(case):
 
 
 def check_unpacking():
-    """A recording is unpacked into a temporary file, for which there is no room."""
+    """A recording is unpacked into a temporary file, for which there is no room: on a full disk nothing of it is written."""
+    reason = {"limit": REASON, "disk": "needs at least "}[WAY]
     case = Case("summary", f"{SAMPLE}.gz")
     case.output = "-"  # is not what is filled
     for room in (0, PAGE, 1 << 20):
         status, said, left = run(case, room)
-        if status != 1 or REASON not in said or "sample.etl.gz" not in said or left:
+        if status != 1 or reason not in said or "sample.etl.gz" not in said or left:
             faults.append(f"{case.name}: room for {room} bytes: exit {status}, {sorted(left)} stay: {said[-300:]}")
+    if WAY == "disk":
+        check_bomb()
     print("a recording that is unpacked", flush=True)
+
+
+def check_bomb():
+    """What unpacks to 900 times its size, and to more than is free, does not get a byte of the disk: a limit of 0 bytes for each file
+    is not reached."""
+    bomb = WORK / "bomb.etl.gz"
+    bomb.write_bytes(gzip.compress(bytes(100 << 20), 9))  # the disk has 64 MB
+    done = subprocess.run([TOOL, "summary", bomb], capture_output=True, text=True, timeout=PATIENCE_S, env={**os.environ, "TMPDIR": str(FOLDER)},
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    if done.returncode != 1 or f"needs at least {100 << 20} bytes" not in done.stderr:
+        faults.append(f"a bomb on a small disk: exit {done.returncode}: {done.stderr}")
 
 
 # ---- a server ----

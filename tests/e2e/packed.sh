@@ -294,8 +294,8 @@ python3 - "$work/list.zip" <<-'PYTHON'
 PYTHON
 refused 'list\.zip: is a zip archive whose list of files has more than 16 MiB: unpack it first$' "$work/list.zip"
 (ulimit -f 100 && trap '' XFSZ && exec "$ETWTOOL" summary "$work/sample.etl.gz") >"$work/out" 2>"$work/err" && fail "a full disk"
-grep -q 'sample\.etl\.gz: a temporary file in .*/tmp cannot be written: ' "$work/err" || fail "a full disk: $(cat "$work/err")"
-TMPDIR=$work/none expect_exit 1 'no temporary file can be made in .*/none: No such file' "$ETWTOOL" summary "$work/sample.etl.gz"
+grep -q 'sample\.etl\.gz: a temporary file cannot be written: ' "$work/err" || fail "a full disk: $(cat "$work/err")"
+TMPDIR=$work/none expect_exit 1 'no temporary file can be made in .*/none: cannot create: No such file' "$ETWTOOL" summary "$work/sample.etl.gz"
 expect_exit 1 '^etwtool summary: -: is empty' "$ETWTOOL" summary -
 if command -v script >/dev/null; then
 	script -qc "$ETWTOOL summary -" /dev/null </dev/null >"$work/out" || true

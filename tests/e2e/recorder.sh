@@ -37,7 +37,7 @@ expect_exit 2 'config.yaml:1:.*expected a value in quotes before "a}"' "$ETW_EXP
 
 # A recording of the newest events, one by one.
 config 1h ''
-: >"$work/rec/etw_exporter-20200101T000000.000Z.etl.partial" # of a program that was ended while it wrote
+: >"$work/rec/etw_exporter-20200101T000000.000Z.etl.0123456789abcdef.partial" # of a program that was killed while it wrote
 start_exporter --config.file="$work/config.yaml" --replay.file="$work/sample.etl"
 post && [ "$status" = 403 ] || fail "without --web.enable-lifecycle: $status"
 end_exporter
@@ -104,7 +104,7 @@ end_exporter
 # The newest two stay; files that the recorder did not write stay too. The clock was set back: the new ones stay all the same.
 rm "$work/rec"/*
 config 1s ', keep: 2'
-others="etw_exporter-incident.etl etw_exporter-20200101T000000.000Z-copy.etl etw_exporter-20200101T000000.000Z.etl.partial.txt"
+others="etw_exporter-incident.etl etw_exporter-20200101T000000.000Z-copy.etl etw_exporter-20200101T000000.000Z.etl.0123456789abcdef.partial.txt"
 (cd "$work/rec" && touch $others etw_exporter-20990101T000000.000Z.etl etw_exporter-20990102T000000.000Z.etl)
 start_exporter --config.file="$work/config.yaml" --replay.file="$work/sample.etl" --web.enable-lifecycle
 until_true 60 grep -q 'Replay finished' "$work/log" || fail "no end of the replay"

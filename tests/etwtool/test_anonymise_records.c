@@ -387,6 +387,41 @@ static void items_of_an_unknown_meaning_are_cleared(void **state)
 	}
 }
 
+/* Sizes and layouts: docs/etl-format.md sections 9 and 10.3. */
+static void what_is_longer_than_its_item_and_unknown_traits_are_cleared(void **state)
+{
+	static const struct {
+		uint16_t type, size, kept;
+		char data[48];
+	} cases[] = {
+		{ 9, 24, 8, "12345678secretsecretsec" },
+		{ 17, 24, 16, "1234567812345678secrets" },
+		/* a name and its group, which stays; a trait of type 7; bytes behind the traits */
+		{ ETW_EXTENDED_PROVIDER_TRAITS, 40, 26,
+		  "\x22\0Name\0\x13\0\x01"
+		  "0123456789abcdef\x08\0\x07secrebehind" },
+		{ ETW_EXTENDED_PROVIDER_TRAITS, 8, 0, "\x30\0secret" }, /* larger than the item */
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct etw_out_item item = { cases[i].type, cases[i].size, cases[i].data };
+		const uint8_t *at;
+		size_t size;
+
+		start(false);
+		at = anonymised((struct etw_out_record){ .type = ETW_RECORD_EVENT,
+							 .provider = &contoso,
+							 .items = &item,
+							 .item_count = 1 },
+				NULL, ANONYMISE_REPLACED, &size) -
+		     cases[i].size;
+		assert_memory_equal(at, cases[i].data, cases[i].kept);
+		assert_false(contains(at, cases[i].size, "secre"));
+		assert_false(contains(at, cases[i].size, "behind"));
+		tear_down(state);
+	}
+}
+
 static void the_adapter_of_an_old_nic_event_is_replaced(void **state)
 {
 	const struct etw_out_record out = {
@@ -659,6 +694,7 @@ int main(void)
 		RUN(no_cut_of_a_manifest_and_no_other_manifest_hides_a_file),
 		RUN(only_activities_with_an_adapter_in_them_are_replaced),
 		RUN(items_of_an_unknown_meaning_are_cleared),
+		RUN(what_is_longer_than_its_item_and_unknown_traits_are_cleared),
 		RUN(the_adapter_of_an_old_nic_event_is_replaced),
 		RUN(all_units_of_the_adapter_of_an_old_nic_event_are_replaced),
 		RUN(guids_of_devices_change_and_those_of_classes_stay),

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "exporter/health.h"
 #include "exporter/runner.h"
@@ -38,7 +39,7 @@ int etwtool_main(int argc, char **argv); /* main() of etwtool/main.c */
 
 enum { WORDS_MOST = 10, OUTPUT_MOST = 8 << 20 /* bytes; then the disk is full */ };
 
-static const char config_path[] = SOURCE_DIR "/config/etw_exporter.yaml";
+static char config_path[4096] = SOURCE_DIR "/config/etw_exporter.yaml";
 static char recording_path[64];
 static char relogged_path[64];
 static int recording_file;
@@ -271,10 +272,22 @@ static void remove_relogged(void)
 	unlink(relogged_path);
 }
 
+/* OSS-Fuzz runs the target where the sources are not, with this file beside it. */
+static void find_config(const char *program)
+{
+	if (access(config_path, R_OK) != 0) {
+		snprintf(config_path, sizeof config_path, "%.*setw_exporter.yaml",
+			 (int)(os_path_name(program) - program), program);
+	}
+	if (access(config_path, R_OK) != 0) {
+		fail("there is no configuration", config_path, strlen(config_path));
+	}
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
-	(void)argv;
+	find_config((*argv)[0]);
 	log_configure(LOG_ERROR, LOG_LOGFMT);
 	recording_file = memfd_create("recording", 0);
 	messages = tmpfile();
@@ -282,7 +295,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		fail("no file in memory", "", 0);
 	}
 	snprintf(recording_path, sizeof recording_path, "/proc/self/fd/%d", recording_file);
-	/* relog writes a file beside this one, and renames it. */
+	/* relog writes a file that gets this name. */
 	snprintf(relogged_path, sizeof relogged_path, "/tmp/fuzz_pipeline_%ld.etl", (long)getpid());
 	atexit(remove_relogged);
 	return 0;
