@@ -95,6 +95,7 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "P4", "a session that stops disables its providers with a callback", BY(probe_stop_disables) },
 	{ "P7", "EnableTraceEx2 of SystemTraceControlGuid: 87", BY(probe_enable_control_guid) },
 	{ "P7a", "EnableTraceEx2 of a session that has stopped: 4201", BY(probe_enable_gone) },
+	{ "P7b", "a DISABLE with filters: 87", BY(probe_disable_filters) },
 	{ "P11", "filters whose sizes do not fit: 87", BY(probe_filter_sizes) },
 	{ "P11a", "a filter of more than 1024 bytes: 87", BY(probe_filter_data) },
 	{ "P12", "properties add items in the order SID, terminal session, process start key", BY(probe_items) },
