@@ -510,6 +510,14 @@ ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uin
 			      keywords, 0, NO_WAIT, &parameters);
 }
 
+/* Passes no level, keywords and filters, as other programs do: what Windows does with them here is
+ * not documented. */
+static ULONG disable(TRACEHANDLE session, const GUID *provider)
+{
+	return EnableTraceEx2(session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0,
+			      NO_WAIT, NULL);
+}
+
 void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 {
 	GUID guid = live_windows_guid(&session_changes_provider);
@@ -526,16 +534,18 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 	if (!live->change || live->options.logger == ETW_LIVE_NT_KERNEL) {
 		return;
 	}
+	if (!on) {
+		disable(session, &guid);
+		return;
+	}
 	etw_provider_spec_init(&spec);
 	spec.id_count = CHANGE_TYPES;
 	memcpy(spec.ids, session_changes_ids, sizeof session_changes_ids);
 	fill_filters(&filters, &spec);
 	parameters.EnableFilterDesc = filters.descriptors;
 	parameters.FilterDescCount = filters.count;
-	EnableTraceEx2(session, &guid,
-		       on ? EVENT_CONTROL_CODE_ENABLE_PROVIDER :
-			    EVENT_CONTROL_CODE_DISABLE_PROVIDER,
-		       SESSION_CHANGES_LEVEL, SESSION_CHANGES_KEYWORDS, 0, NO_WAIT, &parameters);
+	EnableTraceEx2(session, &guid, EVENT_CONTROL_CODE_ENABLE_PROVIDER, SESSION_CHANGES_LEVEL,
+		       SESSION_CHANGES_KEYWORDS, 0, NO_WAIT, &parameters);
 }
 
 void enable_rundown(struct live *live, TRACEHANDLE session)
@@ -555,8 +565,14 @@ void enable_rundown(struct live *live, TRACEHANDLE session)
 void disable_provider(struct live *live, TRACEHANDLE session,
 		      const struct etw_provider_spec *provider)
 {
+	GUID guid = live_windows_guid(&provider->guid);
+	ULONG status;
+
 	if (provider->capture_at_stop != 0) {
 		enable_capture(live, session, provider, provider->capture_at_stop);
 	}
-	control(live, session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
+	status = disable(session, &guid);
+	if (status != ERROR_WMI_INSTANCE_NOT_FOUND) { /* with its session it was disabled, too */
+		complain(live, provider, "it could not be disabled", status);
+	}
 }
