@@ -610,6 +610,7 @@ struct etw_source *etw_source_open_live(const struct etw_live_options *options,
 	atomic_init(&live->kernel_flags, options->kernel_flags);
 	atomic_init(&live->kernel_groups, options->kernel_groups);
 	live->newest_raw = ETW_RECORD_NO_TIME;
+	live->source.statistics.sample_interval_100ns = UINT64_MAX;
 	atomic_init(&live->known_due, INT64_MAX);
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);

@@ -396,6 +396,22 @@ static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 	}
 }
 
+/* Reads the interval of processor samples, which is that of the machine: other programs may change
+ * it. */
+static void know_sample_interval(struct live *live)
+{
+	TRACE_PROFILE_INTERVAL interval = { 0 }; /* source 0: the timer */
+	ULONG returned = 0;
+	bool known = (kernel_flags_of(live) & EVENT_TRACE_FLAG_PROFILE) != 0 &&
+		     TraceQueryInformation(0, TraceSampledProfileIntervalInfo, &interval,
+					   sizeof interval, &returned) == ERROR_SUCCESS &&
+		     interval.Interval != 0;
+
+	os_mutex_lock(live->source.mutex);
+	live->source.statistics.sample_interval_100ns = known ? interval.Interval : UINT64_MAX;
+	os_mutex_unlock(live->source.mutex);
+}
+
 /* Starts the session and enables its events. If enabling fails, the session still runs. The caller
  * holds `settings`. */
 static ULONG start_and_enable(struct live *live)
@@ -437,6 +453,7 @@ static ULONG start_and_enable(struct live *live)
 		enable_provider(live, session, i);
 	}
 	enable_changes(live, session, true);
+	know_sample_interval(live);
 	os_mutex_lock(&live->lock);
 	live->providers_enabled = true;
 	os_mutex_unlock(&live->lock);
@@ -575,6 +592,20 @@ static const char *clock_reason(const struct live *live)
 		       "";
 }
 
+/* Returns a reason why a session cannot be started that administrators meet, too: in this folder
+ * Windows keeps what no consumer has taken yet (seen on machines; the "EVENT_TRACE_PROPERTIES
+ * structure", Microsoft Learn, mentions the file). */
+static const char *backup_reason(const char *what, ULONG status)
+{
+	if (strcmp(what, "started") != 0) {
+		return "";
+	}
+	return status == ERROR_ACCESS_DENIED ?
+		       "; if you do, look whether the account SYSTEM may write to "
+		       "%SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup" :
+		       ", or %SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup has no room";
+}
+
 bool session_error(const struct live *live, const char *what, ULONG status, struct etw_error *err)
 {
 	char text[160];
@@ -590,9 +621,10 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	}
 	switch (status) {
 	case ERROR_ACCESS_DENIED:
-		return error_set(
-			err, ETW_ERROR_SYSTEM, "session %s: %s: run as administrator%s", live->name,
-			text, is_kernel(live) ? "" : ", or as a member of Performance Log Users");
+		return error_set(err, ETW_ERROR_SYSTEM, "session %s: %s: run as administrator%s%s",
+				 live->name, text,
+				 is_kernel(live) ? "" : ", or as a member of Performance Log Users",
+				 backup_reason(what, status));
 	case ERROR_NO_SUCH_PRIVILEGE:
 	case ERROR_PRIVILEGE_NOT_HELD:
 		return error_set(
@@ -603,9 +635,10 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	case ERROR_NO_SYSTEM_RESOURCES:
 		return error_set(
 			err, ETW_ERROR_SYSTEM,
-			"session %s: %s: all %u sessions, or all 8 with kernel events, are in use, or its "
-			"buffers are too large%s",
-			live->name, text, (unsigned)running_places(), clock_reason(live));
+			"session %s: %s: all %u sessions, or all 8 with kernel events, are in use, its "
+			"buffers are too large%s%s",
+			live->name, text, (unsigned)running_places(), backup_reason(what, status),
+			clock_reason(live));
 	default:
 		return error_set(err, ETW_ERROR_SYSTEM, "session %s: it cannot be %s: %s%s",
 				 live->name, what, text,
@@ -722,6 +755,7 @@ ULONG session_watch(struct live *live)
 	bool other;
 	ULONG status = query(live, &properties, &other);
 
+	know_sample_interval(live);
 	if (status == ERROR_SUCCESS) {
 		TRACEHANDLE session = session_running(live);
 
