@@ -426,13 +426,14 @@ static const struct yaml_row buffer_rows[] = {
 };
 
 /* Words in the order of enum config_logger. */
-static const char *const loggers[] = { "auto", "private", "system_providers", "nt_kernel_logger",
-				       "user", NULL };
+static const char *const loggers[] = {
+	"auto", "private", "system_providers", "nt_kernel_logger", "user", "attach", NULL
+};
 static const char *const conflicts[] = { "wait", "takeover", NULL };
 
 static const struct yaml_row session_rows[] = {
 	{ "logger", YAML_WORDS(loggers), YAML_TO(struct config_session, logger), .fallback = "auto",
-	  .help = "private: a separate system logger; system_providers: the same, with the system providers of Windows 11 and Server 2022 in place of kernel flags, never tried on a real Windows; auto: private; nt_kernel_logger: the session NT Kernel Logger; user: providers only." },
+	  .help = "private: a separate system logger; system_providers: the same, with the system providers of Windows 11 and Server 2022 in place of kernel flags, never tried on a real Windows; auto: private; nt_kernel_logger: the session NT Kernel Logger; user: providers only; attach: the session of this name that another program controls, also an autologger: it is read and never changed." },
 	{ "on_conflict", YAML_WORDS(conflicts), YAML_TO(struct config_session, takeover),
 	  .fallback = "wait", .if_given = true,
 	  .help = "What to do if another program owns the NT Kernel Logger: wait for it, or take it over." },
@@ -488,6 +489,23 @@ bool session_has_name(const struct config_session *session, const char *name)
 	return text_equal_nocase(session->name, strlen(session->name), name, strlen(name));
 }
 
+/* Another program decides about a session that is attached to. */
+static bool check_attached(struct yaml_reader *in, const struct yaml_node *node)
+{
+	static const char *const keys[] = { "on_conflict", "buffers", "flush", "rundown",
+					    "providers" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		if (yaml_find(node, keys[i])) {
+			return yaml_wrong(in, yaml_find(node, keys[i]),
+					  "%s: not for logger: attach, because another program "
+					  "controls that session",
+					  keys[i]);
+		}
+	}
+	return true;
+}
+
 static bool check_session(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const struct config_session *session = base;
@@ -496,12 +514,16 @@ static bool check_session(struct yaml_reader *in, const struct yaml_node *node, 
 	bool nt_kernel = session->logger == LOGGER_NT_KERNEL;
 	bool named_nt = session_has_name(session, NT_KERNEL_NAME);
 
+	if (session->logger == LOGGER_ATTACH) {
+		return check_attached(in, node);
+	}
 	if (nt_kernel != named_nt) {
-		return yaml_wrong(in, logger ? logger : node->key,
-				  nt_kernel ?
-					  "logger: nt_kernel_logger needs a session called '%s'" :
-					  "a session called '%s' needs logger: nt_kernel_logger",
-				  NT_KERNEL_NAME);
+		return yaml_wrong(
+			in, logger ? logger : node->key,
+			nt_kernel ? "logger: nt_kernel_logger needs a session called '%s'" :
+				    "a session called '%s' needs logger: nt_kernel_logger, or "
+				    "attach",
+			NT_KERNEL_NAME);
 	}
 	if (conflict && !nt_kernel) {
 		return yaml_wrong(

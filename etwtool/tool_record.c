@@ -20,7 +20,8 @@
  * before the end; the contents of the rings then become the recording.
  *
  * The sessions have their own names (NAME-record), so that they do not disturb an exporter on the
- * same machine. Only the NT Kernel Logger keeps its name, because there can be only one.
+ * same machine. Only the NT Kernel Logger keeps its name, because there can be only one, and a
+ * session that is attached to, because it is another program's.
  *
  * Source: "Logging Mode Constants", "EVENT_TRACE_PROPERTIES structure", Microsoft Learn.
  */
@@ -93,7 +94,7 @@ static bool name_sessions(struct config *config, struct etw_error *err)
 		struct config_session *session = &config->sessions[i];
 		struct etw_text name = { 0 };
 
-		if (session->logger == LOGGER_NT_KERNEL) {
+		if (session->logger == LOGGER_NT_KERNEL || session->logger == LOGGER_ATTACH) {
 			continue;
 		}
 		text_add_format(&name, "%s-record", session->name);

@@ -273,7 +273,8 @@ bool sessions_are_free(const struct config *config, const char *advice, struct e
 		for (size_t k = 0; good && k < config->session_count; k++) {
 			const char *name = config->sessions[k].name;
 
-			if (text_equal_nocase(name, strlen(name), running.list[i].name,
+			if (config->sessions[k].logger != LOGGER_ATTACH &&
+			    text_equal_nocase(name, strlen(name), running.list[i].name,
 					      strlen(running.list[i].name))) {
 				error_set(err, ETW_ERROR_SYSTEM,
 					  "the session \"%s\" runs already: %s", name, advice);

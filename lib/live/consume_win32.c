@@ -296,6 +296,10 @@ ULONG consume_open(struct live *live)
 
 		return status == ERROR_SUCCESS ? ERROR_INVALID_HANDLE : status;
 	}
+	if (is_attached(live) && !attach_use_clock(live, log_file.LogfileHeader.ReservedFlags)) {
+		CloseTrace(trace);
+		return ERROR_NOT_SUPPORTED;
+	}
 	os_mutex_lock(&live->lock);
 	live->trace = trace;
 	live->closed = false;

@@ -531,7 +531,7 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 			return;
 		}
 	}
-	if (!live->change || live->options.logger == ETW_LIVE_NT_KERNEL) {
+	if (!live->change || live->options.logger == ETW_LIVE_NT_KERNEL || is_attached(live)) {
 		return;
 	}
 	if (!on) {

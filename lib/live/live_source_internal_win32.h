@@ -12,6 +12,7 @@
  *   services_win32.c     services, read directly
  *   running_win32.c      what runs and is registered on the machine
  *   enable_win32.c       providers: enabling, filters, capturing state
+ *   attach_win32.c       a session that another program controls
  *   session_win32.c      the session: start, stale sessions, stop, changes by other programs
  *   harvest_win32.c      a second session for a moment: names of open files, disks, services
  *   reload_win32.c       other providers and kernel events while the session runs
@@ -251,6 +252,7 @@ struct live {
 	uint64_t names[ETW_NAMES_COUNT];
 	bool awaits_buffer; /* no buffer was delivered since the consumer began */
 	ULONG last_failure;
+	const char *obstacle; /* why a session cannot be attached to; NULL: its status says it */
 	bool conflict_reported;
 	bool faulted;             /* a callback faulted: never call ProcessTrace() again */
 	struct machine announced; /* facts that were announced to the sink */
@@ -303,8 +305,9 @@ void *live_ask(live_question *question, void *context, ULONG *size, ULONG *statu
 uint64_t consume_clock(struct etw_source_clock *clock);
 int64_t consume_counter(void); /* the present performance counter, in ticks */
 
-/* Call it when a session starts, because Windows then counts from 0 again. */
-void counters_begin(struct live *live);
+/* Call it when a session starts, because Windows then counts from 0 again. before: what a session
+ * that ran already has counted until now; NULL: nothing. */
+void counters_begin(struct live *live, const EVENT_TRACE_PROPERTIES *before);
 /* Returns the generation for counters_add(). Call it before the query of Windows. */
 unsigned counters_generation(struct live *live);
 /* Adds the growth of the counters since the last call, unless another session has started
@@ -488,6 +491,24 @@ void enable_rundown(struct live *live, TRACEHANDLE session);
 void enable_changes(struct live *live, TRACEHANDLE session, bool on);
 void disable_provider(struct live *live, TRACEHANDLE session,
 		      const struct etw_provider_spec *provider);
+
+/* ---- a session that another program controls ---- */
+
+static inline bool is_attached(const struct live *live)
+{
+	return live->options.logger == ETW_LIVE_ATTACH;
+}
+
+/* Finds the session instead of starting it. Returns a status of Windows; live->obstacle may say
+ * more about it. */
+ULONG attach_start(struct live *live);
+/* Reports kernel events that are needed and that the session does not have. */
+void attach_report_missing(const struct live *live, TRACEHANDLE session);
+/* Uses the clock of a session, a value of Wnode.ClientContext. Returns false if that is not
+ * possible; live->obstacle has the reason. */
+bool attach_use_clock(struct live *live, ULONG type);
+/* Makes the clock that of a session whose raw times are system time. */
+void attach_system_clock(struct etw_source_clock *clock);
 
 /* ---- the session; these functions take the lock ---- */
 

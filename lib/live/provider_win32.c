@@ -559,6 +559,7 @@ static struct etw_provider_spec *find_or_add(const struct live *live, struct pro
 void canaries_open(struct live *live)
 {
 	if (live->options.canary && live->options.logger != ETW_LIVE_NT_KERNEL &&
+	    !is_attached(live) &&
 	    join(live->options.canary, &live->source, live->name, &live->canary_slot)) {
 		live->canary = live->options.canary;
 	}

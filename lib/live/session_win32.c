@@ -150,7 +150,7 @@ uint32_t system_flags(const struct live *live)
 
 static bool is_kernel(const struct live *live)
 {
-	return live->options.logger != ETW_LIVE_USER;
+	return live->options.logger != ETW_LIVE_USER && !is_attached(live);
 }
 
 static void fill_properties(const struct live *live, ULONG mode,
@@ -434,7 +434,7 @@ static ULONG start_and_enable(struct live *live)
 	if (status != ERROR_SUCCESS) {
 		return status;
 	}
-	counters_begin(live);
+	counters_begin(live, NULL);
 	counters_add(live, counters_generation(live), &properties.base);
 	identity = first_query(live, session);
 	os_mutex_lock(&live->lock);
@@ -465,7 +465,7 @@ ULONG session_start(struct live *live)
 	ULONG status;
 
 	os_mutex_lock(&live->settings);
-	status = start_and_enable(live);
+	status = is_attached(live) ? attach_start(live) : start_and_enable(live);
 	os_mutex_unlock(&live->settings);
 	if (status != ERROR_SUCCESS) {
 		session_stop(live);
@@ -551,7 +551,7 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	ULONG status;
 	char text[160];
 
-	if (!is_kernel(live) ||
+	if (live->options.logger == ETW_LIVE_USER ||
 	    (flags == kernel_flags_of(live) && groups == kernel_groups_of(live))) {
 		return;
 	}
@@ -563,6 +563,10 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	os_mutex_unlock(&live->lock);
 	if (session == 0) {
 		return; /* the session will be started with the new ones */
+	}
+	if (is_attached(live)) {
+		attach_report_missing(live, session);
+		return;
 	}
 	if (flags & EVENT_TRACE_FLAG_PROFILE) {
 		enable_profile_privilege();
@@ -611,6 +615,10 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	char text[160];
 
 	live_error_text(status, text);
+	if (live->obstacle) {
+		return error_set(err, ETW_ERROR_SYSTEM, "session %s: it cannot be attached to: %s",
+				 live->name, live->obstacle);
+	}
 	if (is_kernel(live) && windows_in_container() &&
 	    (status == ERROR_ACCESS_DENIED || status == ERROR_INVALID_PARAMETER)) {
 		return error_set(err, ETW_ERROR_SYSTEM,
@@ -621,6 +629,11 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	}
 	switch (status) {
 	case ERROR_ACCESS_DENIED:
+		if (is_attached(live)) {
+			return error_set(err, ETW_ERROR_SYSTEM,
+					 "session %s: %s: this account may not read it", live->name,
+					 text);
+		}
 		return error_set(err, ETW_ERROR_SYSTEM, "session %s: %s: run as administrator%s%s",
 				 live->name, text,
 				 is_kernel(live) ? "" : ", or as a member of Performance Log Users",
@@ -760,7 +773,7 @@ ULONG session_watch(struct live *live)
 		TRACEHANDLE session = session_running(live);
 
 		counters_add(live, generation, &properties.base);
-		if (session != 0) {
+		if (session != 0 && !is_attached(live)) {
 			restore_masks(live, session);
 			restore_real_time(live, session, &properties.base);
 		}
@@ -835,7 +848,7 @@ void session_flush(struct live *live)
 	struct session_properties properties;
 	TRACEHANDLE session = session_running(live);
 
-	if (session != 0) {
+	if (session != 0 && !is_attached(live)) {
 		session_properties_init(&properties);
 		ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
 	}
@@ -884,6 +897,10 @@ void session_stop(struct live *live)
 	ULONG status;
 	char text[160];
 
+	if (is_attached(live)) {
+		session_forget(live);
+		return;
+	}
 	os_mutex_lock(&live->lock);
 	drained = live->drained;
 	os_mutex_unlock(&live->lock);

@@ -41,6 +41,8 @@ RIGHT_CONFIGS = [
     "sessions: {}",
     "sessions: { mine: { logger: private, buffers: { size: 1MiB, min: 2, max: 65536 }, flush: 5000ms, rundown: off } }",
     "sessions: { mine: { logger: system_providers } }",
+    "sessions: { mine: { logger: attach } }",
+    "sessions: { NT Kernel Logger: { logger: attach } }",
     "sessions: { NT Kernel Logger: { logger: nt_kernel_logger, on_conflict: takeover, providers: [] } }",
     "sessions: { mine: { logger: user, providers: [Microsoft-Windows-DNS-Client, 'A:4:1,0x2:0xff:0', 'B::::1'] } }",
     "sessions: { mine: { providers: [{ provider: A, level: 5, any: 0xffffffffffffffff, all: 0, ids: { exclude: [65535] },"
@@ -118,6 +120,8 @@ WRONG_CONFIGS = [
     "sessions: { mine: { logger: kernel } }",
     "sessions: { mine: { logger: nt_kernel_logger } }",
     "sessions: { nt kernel logger: { logger: private } }",
+    "sessions: { nt kernel logger: { logger: attach, on_conflict: wait } }",
+    "sessions: { mine: { logger: attach, flush: 5s } }",
     "sessions: { NT Kernel Logger: { logger: nt_kernel_logger, providers: [A] } }",
     "sessions: { mine: { on_conflict: wait } }",
     "sessions: { mine: { logger: user } }",
