@@ -67,6 +67,7 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "C7a", "CloseTrace drops no buffer that was flushed before",
 	  CANNOT("the exporter waits for all buffers before, so nothing depends on it") },
 	{ "C1a", "OpenTraceW of a session that does not run: 4201", BY(probe_open_nothing) },
+	{ "C3a", "OpenTraceW reports the clock of a session in ReservedFlags", BY(probe_trace_clock) },
 	{ "C9a", "ProcessTrace returns when its session stops", BY(probe_session_end) },
 	{ "C12a", "an event without payload has no UserData", BY(probe_empty_payload) },
 	{ "C10a", "events that a cancelled consumer was about to get are not counted as lost",

@@ -6,7 +6,8 @@
  *
  * The machine has a disk, a service, and a provider whose events Windows alone can describe; with
  * FAKE_LARGE_DESCRIPTION in the environment the description is too large for a record of a
- * recording.
+ * recording. With FAKE_OTHER_SESSION in the environment another program has a session of that name,
+ * with kernel events and the provider whose events are written, and has it still at the end.
  *
  * A thread beside it makes the machine's events, as lines on standard input say. "flood FILE
  * SECONDS" plays the recording over and over, and writes events of a provider, as fast as the
@@ -466,6 +467,18 @@ static void control(void *context)
 	*(bool *)context = good;
 }
 
+static void start_other_session(const char *name)
+{
+	static const GUID provider = { 0x10adf00d, 0x10ad, 0x10ad, { 1, 2, 3, 4, 5, 6, 7, 8 } };
+
+	if (name && (!fake_etw_other_start(
+			     name, EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE,
+			     EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_DISK_IO) ||
+		     !fake_etw_other_enable(name, &provider, 5, UINT64_MAX))) {
+		abort();
+	}
+}
+
 /* ThreadSanitizer reports a thread that is left; the input of its tests ends. */
 #if defined(__SANITIZE_THREAD__)
 enum { JOINS_ALWAYS = true };
@@ -478,6 +491,7 @@ int main(int argc, char **argv)
 	static const struct fake_etw_options machine = { .processors = 8 };
 	/* The thread may outlive this function: a program that has failed does not wait for it. */
 	static bool good;
+	const char *other = getenv("FAKE_OTHER_SESSION");
 	struct os_thread thread;
 	struct etw_error err = { 0 };
 	int status;
@@ -487,6 +501,7 @@ int main(int argc, char **argv)
 	}
 	fake_etw_reset(&machine);
 	describe_machine();
+	start_other_session(other);
 	/* Events of the exporter's own would go on when all else stands still. */
 	fake_etw_fail_always("EventWriteTransfer", ERROR_NOT_ENOUGH_MEMORY);
 	if (!os_thread_start(&thread, control, &good, &err)) {
@@ -499,6 +514,10 @@ int main(int argc, char **argv)
 		return status;
 	}
 	os_thread_join(&thread);
+	if (other && !fake_etw_other_stop(other)) {
+		fprintf(stderr, "exporter_on_fake: the session of another program is gone\n");
+		good = false;
+	}
 	if (fake_etw_open_things().sessions + fake_etw_open_things().traces > 0) {
 		fprintf(stderr, "exporter_on_fake: sessions are left behind\n");
 		good = false;
