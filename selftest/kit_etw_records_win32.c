@@ -886,6 +886,19 @@ void probe_file_names(struct kit_finding *finding)
 	kernel_end(&probe);
 }
 
+void probe_names_alone(struct kit_finding *finding)
+{
+	struct kernel_probe probe;
+
+	if (kernel_begin(finding, &probe, EVENT_TRACE_FLAG_DISK_FILE_IO)) {
+		unsigned names;
+
+		kernel_end(&probe);
+		names = atomic_load(&probe.counts.file_names);
+		finding_check(finding, names > 0, "%u names of files", names);
+	}
+}
+
 void probe_system_config(struct kit_finding *finding)
 {
 	struct kernel_probe probe;

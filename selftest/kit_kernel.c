@@ -323,9 +323,9 @@ void recorded_addresses(const struct kit_kernel *kernel, struct kit_finding *fin
 
 void recorded_filter_calls(const struct kit_kernel *kernel, struct kit_finding *finding)
 {
-	const struct kernel_row calls =
-		sum_of(kernel, ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_FLT_PRE_OP_INIT,
-		       ETW_KERNEL_OPCODE_FILE_IO_FLT_POST_OP_FAILURE);
+	const struct kernel_row calls = sum_of(kernel, ETW_KERNEL_FILE_IO,
+					       ETW_KERNEL_OPCODE_FILE_IO_FLT_PRE_OP_INIT,
+					       ETW_KERNEL_OPCODE_FILE_IO_FLT_POST_OP_FAILURE);
 
 	text_add_format(&finding->seen,
 			"%" PRIu64 " events of minifilters, %" PRIu64

@@ -57,7 +57,8 @@ void attach_report_missing(const struct live *live, TRACEHANDLE session)
 	text_free(&missing);
 }
 
-ULONG attach_start(struct live *live)
+/* The caller holds `settings`. */
+static ULONG find_session(struct live *live)
 {
 	struct session_properties properties;
 	const EVENT_TRACE_PROPERTIES *base = &properties.base;
@@ -88,21 +89,12 @@ ULONG attach_start(struct live *live)
 	return ERROR_SUCCESS;
 }
 
-bool attach_use_clock(struct live *live, ULONG type)
+ULONG attach_start(struct live *live)
 {
-	struct etw_source_clock *clock = &live->source.facts.clock;
+	ULONG status;
 
-	if (type == ETW_CLOCK_SYSTEM_TIME && !live->sink) {
-		attach_system_clock(clock);
-		consume_use_clock(live, clock);
-	}
-	/* 0: it is not reported; the performance counter is the default. */
-	if (type != 0 && type != (ULONG)clock->type) {
-		live->obstacle = type == ETW_CLOCK_CPU_CYCLE ?
-					 "its clock is the cycle counter of the processor" :
-					 "its clock is another one than that of the session which "
-					 "ran at the start; restart the program";
-		return false;
-	}
-	return true;
+	os_mutex_lock(&live->settings);
+	status = find_session(live);
+	os_mutex_unlock(&live->settings);
+	return status;
 }

@@ -170,7 +170,7 @@ static int64_t system_now(void)
 	return (int64_t)now.QuadPart;
 }
 
-void attach_system_clock(struct etw_source_clock *clock)
+void consume_system_clock(struct etw_source_clock *clock)
 {
 	int64_t now = system_now();
 

@@ -12,8 +12,8 @@
  *   services_win32.c     services, read directly
  *   running_win32.c      what runs and is registered on the machine
  *   enable_win32.c       providers: enabling, filters, capturing state
- *   attach_win32.c       a session that another program controls
  *   session_win32.c      the session: start, stale sessions, stop, changes by other programs
+ *   attach_win32.c       a session that another program controls
  *   harvest_win32.c      a second session for a moment: names of open files, disks, services
  *   reload_win32.c       other providers and kernel events while the session runs
  *   live_source_win32.c  opening, the run, the watcher, stopping, closing
@@ -272,6 +272,12 @@ static inline uint32_t kernel_groups_of(const struct live *live)
 	return atomic_load_explicit(&live->kernel_groups, memory_order_relaxed);
 }
 
+/* Returns whether another program controls the session. */
+static inline bool is_attached(const struct live *live)
+{
+	return live->options.logger == ETW_LIVE_ATTACH;
+}
+
 /* ---- texts ---- */
 
 /* Writes a sentence such as "access is denied (error 5)" to text and returns it. */
@@ -303,6 +309,8 @@ void *live_ask(live_question *question, void *context, ULONG *size, ULONG *statu
 /* Sets the clock of a session that starts now: the frequency of the counter, and an anchor. Returns
  * the largest possible error of the anchor in ticks. */
 uint64_t consume_clock(struct etw_source_clock *clock);
+/* Makes the clock that of a session whose raw times are system time. */
+void consume_system_clock(struct etw_source_clock *clock);
 int64_t consume_counter(void); /* the present performance counter, in ticks */
 
 /* Call it when a session starts, because Windows then counts from 0 again. before: what a session
@@ -492,24 +500,6 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on);
 void disable_provider(struct live *live, TRACEHANDLE session,
 		      const struct etw_provider_spec *provider);
 
-/* ---- a session that another program controls ---- */
-
-static inline bool is_attached(const struct live *live)
-{
-	return live->options.logger == ETW_LIVE_ATTACH;
-}
-
-/* Finds the session instead of starting it. Returns a status of Windows; live->obstacle may say
- * more about it. */
-ULONG attach_start(struct live *live);
-/* Reports kernel events that are needed and that the session does not have. */
-void attach_report_missing(const struct live *live, TRACEHANDLE session);
-/* Uses the clock of a session, a value of Wnode.ClientContext. Returns false if that is not
- * possible; live->obstacle has the reason. */
-bool attach_use_clock(struct live *live, ULONG type);
-/* Makes the clock that of a session whose raw times are system time. */
-void attach_system_clock(struct etw_source_clock *clock);
-
 /* ---- the session; these functions take the lock ---- */
 
 /* Returns ERROR_ALREADY_EXISTS if another program owns the NT Kernel Logger. */
@@ -567,6 +557,14 @@ void session_properties_init(struct session_properties *properties);
 unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHANDLE session,
 			    const struct session_identity *identity);
 void emergency_stop_remove(unsigned number); /* 0 is allowed */
+
+/* ---- a session that another program controls ---- */
+
+/* Finds the session instead of starting it. Returns a status of Windows; live->obstacle may say
+ * more about it. */
+ULONG attach_start(struct live *live);
+/* Reports kernel events that are needed and that the session does not have. */
+void attach_report_missing(const struct live *live, TRACEHANDLE session);
 
 /* ---- the harvest ---- */
 

@@ -342,7 +342,7 @@ static void report_waiting(struct live *live)
 /* Starts the session. The same failure is reported only once in a row. */
 static bool try_start(struct live *live)
 {
-	ULONG status = session_start(live);
+	ULONG status = is_attached(live) ? attach_start(live) : session_start(live);
 	struct etw_error err;
 
 	if (status == ERROR_SUCCESS) {
@@ -606,7 +606,7 @@ static void set_facts(struct live *live, uint32_t processors)
 
 static bool start_at_open(struct live *live, struct etw_error *err)
 {
-	ULONG status = session_start(live);
+	ULONG status = is_attached(live) ? attach_start(live) : session_start(live);
 
 	if (must_wait(live, status)) {
 		report_waiting(live);

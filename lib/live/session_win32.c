@@ -465,7 +465,7 @@ ULONG session_start(struct live *live)
 	ULONG status;
 
 	os_mutex_lock(&live->settings);
-	status = is_attached(live) ? attach_start(live) : start_and_enable(live);
+	status = start_and_enable(live);
 	os_mutex_unlock(&live->settings);
 	if (status != ERROR_SUCCESS) {
 		session_stop(live);
@@ -561,12 +561,8 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	os_mutex_lock(&live->lock);
 	live->masks_known = false; /* so the watcher restores nothing meanwhile */
 	os_mutex_unlock(&live->lock);
-	if (session == 0) {
-		return; /* the session will be started with the new ones */
-	}
-	if (is_attached(live)) {
-		attach_report_missing(live, session);
-		return;
+	if (session == 0 || is_attached(live)) {
+		return; /* the session will be started with the new ones, or is another program's */
 	}
 	if (flags & EVENT_TRACE_FLAG_PROFILE) {
 		enable_profile_privilege();
