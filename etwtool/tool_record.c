@@ -39,7 +39,7 @@
 #include "etwtool/recording.h"
 #include "etwtool/relog/split.h"
 #include "etwtool/tool.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 #include "exporter/recorder/recording.h"
 #include "exporter/recorder/taps.h"
 #include "exporter/runner.h"
