@@ -131,6 +131,10 @@ static inline void read_common(struct etw_record *record, const EVENT_RECORD *fr
 				    from->BufferContext.ProcessorIndex :
 				    from->BufferContext.ProcessorNumber;
 	record->level = header->EventDescriptor.Level;
+	record->cpu_times =
+		header->Flags & (EVENT_HEADER_FLAG_NO_CPUTIME | EVENT_HEADER_FLAG_PRIVATE_SESSION) ?
+			ETW_RECORD_NO_CPU_TIMES :
+			header->ProcessorTime;
 	record->payload = from->UserData;
 	record->payload_size = from->UserDataLength;
 	if (!record->payload) {
