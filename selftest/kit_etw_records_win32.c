@@ -890,9 +890,11 @@ void probe_names_alone(struct kit_finding *finding)
 {
 	struct kernel_probe probe;
 
-	if (kernel_begin(finding, &probe, EVENT_TRACE_FLAG_DISK_FILE_IO)) {
+	if (kernel_begin(finding, &probe,
+			 EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_DISK_FILE_IO)) {
 		unsigned names;
 
+		probe_wait(has_own_start, &probe, WAIT_MS); /* then a consumer is there */
 		kernel_end(&probe);
 		names = atomic_load(&probe.counts.file_names);
 		finding_check(finding, names > 0, "%u names of files", names);
