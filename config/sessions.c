@@ -232,6 +232,22 @@ static bool begin_ids(struct yaml_reader *in, const struct yaml_node *node, void
 	return node->size == 1 || yaml_wrong(in, node, "ids: expected either include or exclude");
 }
 
+#define STACK_IDS                     \
+	&ids_shape, .in_place = true, \
+		    YAML_TO_LIST(struct etw_provider_spec, stack_ids, stack_id_count)
+
+static const struct yaml_row stack_id_rows[] = { { "include", STACK_IDS },
+						 { "exclude", STACK_IDS } };
+
+static bool begin_stack_ids(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct etw_provider_spec *spec = base;
+
+	spec->stack_ids_out = yaml_find(node, "exclude") != NULL;
+	return node->size == 1 ||
+	       yaml_wrong(in, node, "stack_ids: expected either include or exclude");
+}
+
 static bool add_executable(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct etw_provider_spec *spec = base;
@@ -338,6 +354,10 @@ static const struct yaml_row provider_rows[] = {
 		     .item = YAML_SHAPE(.type = SHAPE_WORD, .what = "property", .words = properties,
 					.read = read_property)),
 	  .help = "Items that Windows adds to each event. no_keyword_0 removes events without a keyword." },
+	{ "stack_ids",
+	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(stack_id_rows), .before = begin_stack_ids,
+		     .whole = true, .json = "'minProperties': 1, 'maxProperties': 1"),
+	  .help = "With the property stack: ids of the events that get a call stack, or that get none, at most 64. Absent: all get one." },
 	{ "payload",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = FILTERS_MOST, .items = "events",
 		     .item = YAML_SHAPE(

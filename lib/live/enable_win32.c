@@ -30,7 +30,7 @@
 #include "lib/source/provider_spec.h"
 
 enum {
-	FILTERS_MAX = 4,
+	FILTERS_MAX = 5,
 	NO_WAIT = 0,            /* do not wait for the callbacks of providers */
 	CAPTURE_WAIT_MS = 1000, /* state captured at the stop must be written before it */
 	RUNDOWN_KEYWORD = 0x10, /* names of files */
@@ -342,15 +342,18 @@ static bool filter_give_up(struct live *live, const struct etw_provider_spec *pr
 
 /* ---- enabling ---- */
 
+/* EVENT_FILTER_EVENT_ID, with all its ids */
+struct id_filter {
+	BOOLEAN filter_in;
+	UCHAR reserved;
+	USHORT count;
+	USHORT ids[ETW_PROVIDER_IDS_MAX];
+};
+
 struct filters {
 	EVENT_FILTER_DESCRIPTOR descriptors[FILTERS_MAX];
 	ULONG count;
-	struct { /* EVENT_FILTER_EVENT_ID, with all its ids */
-		BOOLEAN filter_in;
-		UCHAR reserved;
-		USHORT count;
-		USHORT ids[ETW_PROVIDER_IDS_MAX];
-	} ids;
+	struct id_filter ids, stack_ids;
 	ULONG process_ids[ETW_PROVIDER_PROCESSES_MAX];
 	WCHAR executables[ETW_PROVIDER_EXECUTABLES_MAX + 1];
 };
@@ -362,18 +365,30 @@ static void add_filter(struct filters *filters, ULONG type, const void *data, si
 	};
 }
 
+/* Adds a filter by event ids, unless there is none. */
+static void add_ids(struct filters *filters, ULONG type, struct id_filter *filter,
+		    const uint16_t *ids, size_t count, bool out)
+{
+	if (count == 0) {
+		return;
+	}
+	filter->filter_in = !out;
+	filter->reserved = 0;
+	filter->count = (USHORT)count;
+	for (size_t i = 0; i < count; i++) {
+		filter->ids[i] = ids[i];
+	}
+	add_filter(filters, type, filter, 4 + 2 * count);
+}
+
 static void fill_filters(struct filters *filters, const struct etw_provider_spec *provider)
 {
 	filters->count = 0;
-	if (provider->id_count > 0) {
-		filters->ids.filter_in = !provider->ids_out;
-		filters->ids.reserved = 0;
-		filters->ids.count = (USHORT)provider->id_count;
-		for (size_t i = 0; i < provider->id_count; i++) {
-			filters->ids.ids[i] = provider->ids[i];
-		}
-		add_filter(filters, EVENT_FILTER_TYPE_EVENT_ID, &filters->ids,
-			   4 + 2 * provider->id_count);
+	add_ids(filters, EVENT_FILTER_TYPE_EVENT_ID, &filters->ids, provider->ids,
+		provider->id_count, provider->ids_out);
+	if (provider->properties & ETW_PROVIDER_STACK) {
+		add_ids(filters, EVENT_FILTER_TYPE_STACKWALK, &filters->stack_ids,
+			provider->stack_ids, provider->stack_id_count, provider->stack_ids_out);
 	}
 	if (provider->process_id_count > 0) {
 		for (size_t i = 0; i < provider->process_id_count; i++) {

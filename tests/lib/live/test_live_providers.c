@@ -400,6 +400,42 @@ static void filters_that_leave_out_reach_windows(void **state)
 	etw_provider_spec_done(&spec);
 }
 
+static void see_stack(void *context, const struct etw_record *record)
+{
+	struct etw_extended_item item;
+	unsigned *stacks = context;
+
+	stacks[record->id] += etw_record_find_extended(record, ETW_EXTENDED_STACK64, &item);
+}
+
+/* A stack costs more than its event: only some events need one. */
+static void stacks_come_with_the_events_that_are_listed(void **state)
+{
+	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
+	unsigned stacks[3] = { 0 };
+	struct etw_provider_spec spec;
+	struct run *run = *state;
+
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	spec.properties = ETW_PROVIDER_STACK;
+	spec.stack_ids[spec.stack_id_count++] = 1;
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run->on_record = see_stack;
+	run->context = stacks;
+	run_start_and_wait(run, &run->options);
+	for (USHORT id = 1; id <= 2; id++) {
+		event.descriptor.Id = id;
+		assert_int_equal(fake_etw_emit(&event), 1);
+	}
+	run_stop(run);
+	assert_int_equal(run->events, 2);
+	assert_int_equal(stacks[1], 1);
+	assert_int_equal(stacks[2], 0);
+	run_end(run);
+	etw_provider_spec_done(&spec);
+}
+
 /* Windows takes 511 characters of names; without the filter every program would be counted. */
 static void executables_that_windows_would_refuse_are_refused(void **state)
 {
@@ -478,6 +514,7 @@ int main(void)
 		cmocka_unit_test_setup(filters_that_leave_out_reach_windows, run_set_up),
 		cmocka_unit_test_setup(executables_that_windows_would_refuse_are_refused,
 				       run_set_up),
+		cmocka_unit_test_setup(stacks_come_with_the_events_that_are_listed, run_set_up),
 		cmocka_unit_test_setup(filters_reach_windows, run_set_up),
 	};
 
