@@ -112,7 +112,7 @@ static void count_address(struct kernel_row *row, const struct etw_record *recor
 {
 	enum { ISR_MSI = 50, THREADED_DPC = 66, TIMER_DPC = 69 };
 	enum etw_kernel_class class = etw_kernel_class_of(record->provider);
-	uint64_t address;
+	uint64_t address = 0;
 	bool found = false;
 
 	if (class == ETW_KERNEL_PERF_INFO &&
@@ -194,10 +194,15 @@ uint64_t kit_kernel_records(const struct kit_kernel *kernel)
 
 /* ---- the table ---- */
 
+/* A row of the table in its order. */
+struct sorted_row {
+	const struct kernel_row *row;
+};
+
 static int compare(const void *a, const void *b)
 {
-	const struct kernel_row *x = *(const struct kernel_row *const *)a;
-	const struct kernel_row *y = *(const struct kernel_row *const *)b;
+	const struct kernel_row *x = ((const struct sorted_row *)a)->row;
+	const struct kernel_row *y = ((const struct sorted_row *)b)->row;
 	int by_class = memcmp(&x->class, &y->class, sizeof x->class);
 
 	if (by_class != 0) {
@@ -229,21 +234,21 @@ static void add_row(struct etw_text *csv, const struct kernel_row *row)
 
 void kit_kernel_table(const struct kit_kernel *kernel, struct etw_text *csv)
 {
-	const struct kernel_row **sorted = calloc(kernel->row_count + 1, sizeof *sorted);
+	struct sorted_row *sorted = calloc(kernel->row_count + 1, sizeof *sorted);
 	size_t count = 0;
 
 	text_add_string(csv, "guid,class,event,opcode,version,header,payload_size,records,"
 			     "with_process,with_thread,addresses,zero_addresses\n");
 	for (size_t i = 0; sorted && i < SLOTS; i++) {
 		if (kernel->rows[i].records > 0) {
-			sorted[count++] = &kernel->rows[i];
+			sorted[count++].row = &kernel->rows[i];
 		}
 	}
 	if (count > 0) {
 		qsort(sorted, count, sizeof *sorted, compare);
 	}
 	for (size_t i = 0; i < count; i++) {
-		add_row(csv, sorted[i]);
+		add_row(csv, sorted[i].row);
 	}
 	if (kernel->unlisted > 0) {
 		text_add_format(csv, ",,others,,,,,%" PRIu64 ",,,,\n", kernel->unlisted);
