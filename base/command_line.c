@@ -73,10 +73,25 @@ static void offer_switch(struct nearest *nearest, const struct command_option *o
 	}
 }
 
+/* Returns the first flag of a group, such as --replay.file for "--replay"; NULL if there is no such
+ * group. The first one is the one that is used most. */
+static const char *first_of_group(const struct command_option *options, const char *name,
+				  size_t size)
+{
+	for (const struct command_option *option = options; option->name; option++) {
+		if (option->help && option->type != OPTION_SWITCH &&
+		    strncmp(option->name, name, size) == 0 && option->name[size] == '.') {
+			return option->name;
+		}
+	}
+	return NULL;
+}
+
 static bool unknown(const struct command_option *options, const char *name, size_t size,
 		    struct etw_error *err)
 {
 	struct nearest nearest = { .word = name, .size = size };
+	const char *group = first_of_group(options, name, size);
 	char spellings[2][FLAG_SIZE];
 
 	for (const struct command_option *option = options; option->name; option++) {
@@ -85,6 +100,9 @@ static bool unknown(const struct command_option *options, const char *name, size
 		} else if (option->help) {
 			nearest_offer(&nearest, option->name);
 		}
+	}
+	if (group && nearest.distance > 1) {
+		nearest.best = group;
 	}
 	return error_set(err, ETW_ERROR_CONFIG, "unknown flag %.*s%s%s%s (--help lists all)",
 			 (int)size, name, nearest.best ? "; did you mean " : "",

@@ -152,7 +152,10 @@ unsigned os_processors(void)
 	for (; own != 0; own &= own - 1) {
 		count++;
 	}
-	return count > 0 ? count : 1; /* 0: the process has threads in several processor groups */
+	if (count == 0) { /* the process has threads in several processor groups */
+		count = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+	}
+	return count > 0 ? count : 1;
 }
 
 void os_computer_name(char *name, size_t size)

@@ -629,6 +629,12 @@ static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node,
 	return put_first(in, config, kernel);
 }
 
+/* What a session of another program has no settings for. */
+#define ATTACHED                                                                                  \
+	"{ 'if': { 'required': ['logger'], 'properties': { 'logger': { 'const': 'attach' } } }, " \
+	"'then': { 'properties': { 'on_conflict': false, 'buffers': false, 'flush': false, "      \
+	"'rundown': false, 'providers': false } } }"
+
 static const struct yaml_shape sessions_shape = {
 	.type = SHAPE_NAMES,
 	.most = CONFIG_SESSIONS_MAX,
@@ -642,12 +648,12 @@ static const struct yaml_shape sessions_shape = {
 		"'patternProperties': { "
 		"'^[nN][tT] [kK][eE][rR][nN][eE][lL] [lL][oO][gG][gG][eE][rR]$': { 'allOf': ["
 		"{ '$ref': '#/$defs/session' }, "
-		"{ 'required': ['logger'], 'properties': { 'logger': { 'const': 'nt_kernel_logger' }, "
-		"'providers': { 'maxItems': 0 } } }] } }, "
+		"{ 'required': ['logger'], 'properties': { 'logger': { 'enum': ['nt_kernel_logger', "
+		"'attach'] }, 'providers': { 'maxItems': 0 } } }, " ATTACHED "] } }, "
 		"'additionalProperties': { 'allOf': ["
 		"{ '$ref': '#/$defs/session' }, "
 		"{ 'properties': { 'logger': { 'not': { 'const': 'nt_kernel_logger' } } }, "
-		"'not': { 'required': ['on_conflict'] } }, "
+		"'not': { 'required': ['on_conflict'] } }, " ATTACHED ", "
 		"{ 'if': { 'required': ['logger'], 'properties': { 'logger': { 'const': 'user' } } }, "
 		"'then': { 'required': ['providers'], 'properties': { 'providers': { 'minItems': 1 } "
 		"} } }] }",

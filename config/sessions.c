@@ -232,6 +232,22 @@ static bool begin_ids(struct yaml_reader *in, const struct yaml_node *node, void
 	return node->size == 1 || yaml_wrong(in, node, "ids: expected either include or exclude");
 }
 
+#define STACK_IDS                     \
+	&ids_shape, .in_place = true, \
+		    YAML_TO_LIST(struct etw_provider_spec, stack_ids, stack_id_count)
+
+static const struct yaml_row stack_id_rows[] = { { "include", STACK_IDS },
+						 { "exclude", STACK_IDS } };
+
+static bool begin_stack_ids(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct etw_provider_spec *spec = base;
+
+	spec->stack_ids_out = yaml_find(node, "exclude") != NULL;
+	return node->size == 1 ||
+	       yaml_wrong(in, node, "stack_ids: expected either include or exclude");
+}
+
 static bool add_executable(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct etw_provider_spec *spec = base;
@@ -338,6 +354,10 @@ static const struct yaml_row provider_rows[] = {
 		     .item = YAML_SHAPE(.type = SHAPE_WORD, .what = "property", .words = properties,
 					.read = read_property)),
 	  .help = "Items that Windows adds to each event. no_keyword_0 removes events without a keyword." },
+	{ "stack_ids",
+	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(stack_id_rows), .before = begin_stack_ids,
+		     .whole = true, .json = "'minProperties': 1, 'maxProperties': 1"),
+	  .help = "With the property stack: ids of the events that get a call stack, or that get none, at most 64. Absent: all get one." },
 	{ "payload",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = FILTERS_MOST, .items = "events",
 		     .item = YAML_SHAPE(
@@ -426,13 +446,14 @@ static const struct yaml_row buffer_rows[] = {
 };
 
 /* Words in the order of enum config_logger. */
-static const char *const loggers[] = { "auto", "private", "system_providers", "nt_kernel_logger",
-				       "user", NULL };
+static const char *const loggers[] = {
+	"auto", "private", "system_providers", "nt_kernel_logger", "user", "attach", NULL
+};
 static const char *const conflicts[] = { "wait", "takeover", NULL };
 
 static const struct yaml_row session_rows[] = {
 	{ "logger", YAML_WORDS(loggers), YAML_TO(struct config_session, logger), .fallback = "auto",
-	  .help = "private: a separate system logger; system_providers: the same, with the system providers of Windows 11 and Server 2022 in place of kernel flags, never tried on a real Windows; auto: private; nt_kernel_logger: the session NT Kernel Logger; user: providers only." },
+	  .help = "private: a separate system logger; system_providers: the same, with the system providers of Windows 11 and Server 2022 in place of kernel flags, never tried on a real Windows; auto: private; nt_kernel_logger: the session NT Kernel Logger; user: providers only; attach: the session of this name that another program controls, also an autologger: it is read and never changed." },
 	{ "on_conflict", YAML_WORDS(conflicts), YAML_TO(struct config_session, takeover),
 	  .fallback = "wait", .if_given = true,
 	  .help = "What to do if another program owns the NT Kernel Logger: wait for it, or take it over." },
@@ -488,6 +509,23 @@ bool session_has_name(const struct config_session *session, const char *name)
 	return text_equal_nocase(session->name, strlen(session->name), name, strlen(name));
 }
 
+/* Another program decides about a session that is attached to. */
+static bool check_attached(struct yaml_reader *in, const struct yaml_node *node)
+{
+	static const char *const keys[] = { "on_conflict", "buffers", "flush", "rundown",
+					    "providers" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		if (yaml_find(node, keys[i])) {
+			return yaml_wrong(in, yaml_find(node, keys[i]),
+					  "%s: not for logger: attach, because another program "
+					  "controls that session",
+					  keys[i]);
+		}
+	}
+	return true;
+}
+
 static bool check_session(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const struct config_session *session = base;
@@ -496,12 +534,16 @@ static bool check_session(struct yaml_reader *in, const struct yaml_node *node, 
 	bool nt_kernel = session->logger == LOGGER_NT_KERNEL;
 	bool named_nt = session_has_name(session, NT_KERNEL_NAME);
 
+	if (session->logger == LOGGER_ATTACH) {
+		return check_attached(in, node);
+	}
 	if (nt_kernel != named_nt) {
-		return yaml_wrong(in, logger ? logger : node->key,
-				  nt_kernel ?
-					  "logger: nt_kernel_logger needs a session called '%s'" :
-					  "a session called '%s' needs logger: nt_kernel_logger",
-				  NT_KERNEL_NAME);
+		return yaml_wrong(
+			in, logger ? logger : node->key,
+			nt_kernel ? "logger: nt_kernel_logger needs a session called '%s'" :
+				    "a session called '%s' needs logger: nt_kernel_logger, or "
+				    "attach",
+			NT_KERNEL_NAME);
 	}
 	if (conflict && !nt_kernel) {
 		return yaml_wrong(

@@ -21,7 +21,8 @@ enum config_logger {
 	LOGGER_PRIVATE,          /* a separate system logger: kernel events and providers */
 	LOGGER_SYSTEM_PROVIDERS, /* like private, with system providers in place of kernel flags */
 	LOGGER_NT_KERNEL,
-	LOGGER_USER, /* providers only */
+	LOGGER_USER,   /* providers only */
+	LOGGER_ATTACH, /* a session that another program controls: it is only read */
 };
 
 /* A value of 0 means that Windows, or the number of processors, decides. */

@@ -23,24 +23,10 @@
 
 #include "base/glob.h"
 #include "base/text.h"
+#include "base/utc.h"
 #include "etwtool/tool.h"
-#include "etwtool/utc.h"
 #include "exporter/rules/language/event_pattern.h"
 #include "exporter/track/derived_fields.h"
-
-bool filter_time_read(void *target, const char *text, struct etw_error *err)
-{
-	struct filter_time *time = target;
-	const char *lacks = utc_lacks(text);
-
-	time->relative = utc_parse_duration(text, &time->time_100ns);
-	time->set = time->relative || utc_parse(text, &time->time_100ns);
-	return time->set ||
-	       (lacks &&
-		error_set(err, ETW_ERROR_CONFIG,
-			  "times are in UTC and written as 2020-07-29T00:07:00Z, but \"%s\" %s",
-			  text, lacks));
-}
 
 bool event_filter_where(void *target, const char *text, struct etw_error *err)
 {
@@ -259,7 +245,7 @@ static double seconds_after(int64_t start, int64_t time)
 			      (double)etw_time_between(start, time) / 1e7;
 }
 
-static int64_t wall_time(const struct event_filter *filter, const struct filter_time *time)
+static int64_t wall_time(const struct event_filter *filter, const struct utc_moment *time)
 {
 	return time->relative ? etw_time_add(filter->start, time->time_100ns) : time->time_100ns;
 }
@@ -274,8 +260,8 @@ static bool keeps_time(const struct event_filter *filter, int64_t time)
 
 bool event_filter_is_empty(const struct event_filter *filter)
 {
-	const struct filter_time *from = &filter->from;
-	const struct filter_time *to = &filter->to;
+	const struct utc_moment *from = &filter->from;
+	const struct utc_moment *to = &filter->to;
 
 	if (!from->set || !to->set) {
 		return false;

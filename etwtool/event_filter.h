@@ -23,20 +23,14 @@ struct requested_name {
 	char suggestion[SUGGESTION_SIZE];
 };
 
-struct filter_time {
-	bool set;
-	bool relative; /* counted from the start of the recording */
-	int64_t time_100ns;
-};
-
 /* Zero-initialise it and set the names and times to select by. */
 struct event_filter {
 	struct requested_name provider; /* name or GUID, may have `*` and `?` */
 	/* name with `*` and `?`, or an id; with a slash it may be a rule's name */
 	struct requested_name event;
 	struct requested_name process; /* name with `*` and `?`, or a process id */
-	struct filter_time from;       /* first moment of the range */
-	struct filter_time to;         /* first moment after the range */
+	struct utc_moment from;        /* first moment of the range */
+	struct utc_moment to;          /* first moment after the range */
 	struct probe *probe;           /* owned; NULL: no conditions */
 	int64_t start; /* start of the recording, needed for from and to; 100 ns since 1601 UTC */
 	bool live;     /* selects events of live sessions, which complaints then name */
@@ -46,12 +40,6 @@ struct event_filter {
 	/* field names of the probe's conditions */
 	struct requested_name fields[PROBE_CONDITIONS_MOST];
 };
-
-/*
- * An option_read: reads a struct filter_time from "2020-07-29T00:07:00Z", or from "10", "10s" or
- * "1m", which count from the start of the recording.
- */
-bool filter_time_read(void *time, const char *text, struct etw_error *err);
 
 /* An option_read: adds a condition to a struct event_filter. probe_add() defines the text. */
 bool event_filter_where(void *filter, const char *text, struct etw_error *err);
@@ -109,14 +97,13 @@ void event_filter_done(struct event_filter *filter);
 		  "start of the time range: 2020-07-29T00:07:00Z, or seconds (also 500ms, 1m)",    \
 		  OPTION_READ,                                                                     \
 		  .offset = offsetof(type, filter.from),                                           \
-		  .takes = EVENT_FILTER_TIME,                                                      \
-		  .read = filter_time_read },                                                      \
+		  .takes = UTC_MOMENT,                                                      \
+		  .read = utc_moment_read },                                                      \
 	{                                                                                          \
 		"--to", "TIME", "end of the time range, which is excluded", OPTION_READ,           \
-			.offset = offsetof(type, filter.to), .takes = EVENT_FILTER_TIME,           \
-			.read = filter_time_read                                                   \
+			.offset = offsetof(type, filter.to), .takes = UTC_MOMENT,           \
+			.read = utc_moment_read                                                   \
 	}
-#define EVENT_FILTER_TIME "a time such as 2020-07-29T00:07:00Z, or seconds such as 10 or 10s"
 
 /* The text that --help shows about them below the options. */
 #define EVENT_FILTER_HELP                                                                                 \

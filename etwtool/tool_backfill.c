@@ -27,7 +27,7 @@
 #include "config/problems.h"
 #include "etwtool/page_times.h"
 #include "etwtool/tool.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 #include "exporter/health.h"
 #include "exporter/runner.h"
 #include "exporter/setup.h"

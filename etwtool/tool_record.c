@@ -20,7 +20,8 @@
  * before the end; the contents of the rings then become the recording.
  *
  * The sessions have their own names (NAME-record), so that they do not disturb an exporter on the
- * same machine. Only the NT Kernel Logger keeps its name, because there can be only one.
+ * same machine. Only the NT Kernel Logger keeps its name, because there can be only one, and a
+ * session that is attached to, because it is another program's.
  *
  * Source: "Logging Mode Constants", "EVENT_TRACE_PROPERTIES structure", Microsoft Learn.
  */
@@ -38,7 +39,7 @@
 #include "etwtool/recording.h"
 #include "etwtool/relog/split.h"
 #include "etwtool/tool.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 #include "exporter/recorder/recording.h"
 #include "exporter/recorder/taps.h"
 #include "exporter/runner.h"

@@ -270,7 +270,7 @@ bool sessions_rename(struct config *config, const char *end, struct etw_error *e
 		struct config_session *session = &config->sessions[i];
 		struct etw_text name = { 0 };
 
-		if (session->logger == LOGGER_NT_KERNEL) {
+		if (session->logger == LOGGER_NT_KERNEL || session->logger == LOGGER_ATTACH) {
 			continue;
 		}
 		text_add_format(&name, "%s%s", session->name, end);
@@ -292,7 +292,8 @@ bool sessions_are_free(const struct config *config, const char *advice, struct e
 		for (size_t k = 0; good && k < config->session_count; k++) {
 			const char *name = config->sessions[k].name;
 
-			if (text_equal_nocase(name, strlen(name), running.list[i].name,
+			if (config->sessions[k].logger != LOGGER_ATTACH &&
+			    text_equal_nocase(name, strlen(name), running.list[i].name,
 					      strlen(running.list[i].name))) {
 				error_set(err, ETW_ERROR_SYSTEM,
 					  "the session \"%s\" runs already: %s", name, advice);

@@ -24,7 +24,7 @@
 #include "etwtool/disk_use.h"
 #include "etwtool/recording.h"
 #include "etwtool/tool.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 enum { TOP_DEFAULT = 10 };
 

@@ -22,7 +22,7 @@
 #include "base/os.h"
 #include "etwtool/recording.h"
 #include "etwtool/tool.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 /* ---- records by event ---- */
 

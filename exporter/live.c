@@ -6,9 +6,11 @@
  * need and that the configuration names in no session. The other sessions take only their own
  * providers. Entries of collectors for the same provider are merged, because Windows would keep
  * only the later call. Where no session has kernel events, the providers that collectors name in
- * their place are needed too. An entry of the configuration is never merged: it is used as it is. A
+ * their place are needed too. In a session that is attached to nothing can be enabled, so the next
+ * one takes these providers. An entry of the configuration is never merged: it is used as it is. A
  * user session also enables the provider of process names, because it has no kernel events; if a
- * collector needs that provider, its entry is made to deliver the names, too. Each session writes canaries, counts their delays in a histogram, and queries TDH for schemas that
+ * collector needs that provider, its entry is made to deliver the names, too. Each session writes
+ * canaries, counts their delays in a histogram, and queries TDH for schemas that
  * neither events nor manifests contain. What the watcher of a session reports is logged here.
  *
  * Source: Microsoft-Windows-Kernel-Process as registered in Windows 10 (WINEVENT_KEYWORD_PROCESS:
@@ -22,6 +24,7 @@
 #include <etw/describe.h>
 #include <etw/provider.h>
 
+#include "base/guid.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -176,13 +179,20 @@ static const struct etw_provider_spec *need_of(const struct config *config,
 	return config->kernel_events ? NULL : rule_set_substitute(rules, number - count);
 }
 
+/* Returns the index of the session that enables what the collectors need; the count of sessions if
+ * none can. */
+static size_t session_of_needs(const struct config *config)
+{
+	return config->sessions[0].logger == LOGGER_ATTACH ? 1 : 0;
+}
+
 bool live_providers_init(struct live_providers *providers, const struct config *config,
 			 const struct rule_set *rules, size_t index, struct etw_error *err)
 {
 	const struct config_session *session = &config->sessions[index];
 	size_t needed = 0, merged;
 
-	while (index == 0 && need_of(config, rules, needed)) {
+	while (index == session_of_needs(config) && need_of(config, rules, needed)) {
 		needed++;
 	}
 	*providers = (struct live_providers){ .list = calloc(session->provider_count + needed + 1,
@@ -277,6 +287,9 @@ static void on_session_event(void *context, enum etw_session_event event, const 
 						"Session cannot be restarted; retrying" },
 		[ETW_SESSION_PROVIDER_FAILED] = { LOG_WARNING,
 						  "Optional session feature is not available" },
+		[ETW_SESSION_ATTACHED] = { LOG_INFO, "Session of another program is read" },
+		[ETW_SESSION_ABSENT] = { LOG_WARNING,
+					 "Session of another program does not run; waiting" },
 		[ETW_SESSION_STOPPED] = { LOG_INFO, "Session stopped" },
 		[ETW_SESSION_NOT_STOPPED] = { LOG_WARNING,
 					      "Session cannot be stopped and goes on running" },
@@ -298,6 +311,7 @@ static bool fill_options(struct live_session *session, const struct live_session
 		[LOGGER_SYSTEM_PROVIDERS] = ETW_LIVE_SYSTEM_PROVIDERS,
 		[LOGGER_NT_KERNEL] = ETW_LIVE_NT_KERNEL,
 		[LOGGER_USER] = ETW_LIVE_USER,
+		[LOGGER_ATTACH] = ETW_LIVE_ATTACH,
 	};
 	const struct setup *setup = options->setup;
 	const struct config_session *configured = &setup->config->sessions[options->index];
@@ -339,6 +353,28 @@ static bool fill_options(struct live_session *session, const struct live_session
 			 configured->name);
 }
 
+/* Logs which providers of collectors no session can enable. */
+static void warn_of_unmet(const struct config *config, const struct rule_set *rules,
+			  const char *session)
+{
+	struct etw_text names = { 0 };
+	const struct etw_provider_spec *need;
+	char label[GUID_TEXT_SIZE + 2];
+
+	for (size_t i = 0; session_of_needs(config) == config->session_count &&
+			   (need = need_of(config, rules, i)) != NULL;
+	     i++) {
+		text_add_format(&names, "%s%s", i > 0 ? ", " : "",
+				etw_provider_spec_label(need, label));
+	}
+	if (names.size > 0) {
+		log_warning("Providers that collectors need cannot be enabled in a session of "
+			    "another program; add a session with logger: user",
+			    log_text("session", session), log_text("providers", names.data));
+	}
+	text_free(&names);
+}
+
 struct etw_source *live_session_open(struct live_session *session,
 				     const struct live_session_options *options,
 				     struct etw_error *err)
@@ -359,6 +395,9 @@ struct etw_source *live_session_open(struct live_session *session,
 		return NULL;
 	}
 	session->names_only = providers.names_only;
+	if (options->index == 0) {
+		warn_of_unmet(setup->config, setup->rules, session->name);
+	}
 	if (fill_options(session, options, &providers, &live, err)) {
 		source = etw_source_open_live(&live, err);
 	}

@@ -127,6 +127,12 @@ static bool open_sources(struct app *app, struct etw_error *err)
 {
 	struct runner_options runner = app->options.runner;
 
+	/* A relative time and an absolute one can only be compared for each recording. */
+	if (runner.from.set && runner.to.set && runner.from.relative == runner.to.relative &&
+	    runner.to.time_100ns <= runner.from.time_100ns) {
+		return error_set(err, ETW_ERROR_CONFIG,
+				 "--replay.to is not later than --replay.from");
+	}
 	runner.setup = &app->setup;
 	runner.recorder = app->recorder;
 	runner.taps = flight_taps(app->recorder);

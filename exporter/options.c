@@ -18,6 +18,7 @@
 
 #include "base/command_line.h"
 #include "base/text.h"
+#include "base/utc.h"
 #include "config/builtin.h"
 #include "exporter/version.h"
 
@@ -180,6 +181,11 @@ static const struct command_option flags[] = {
 	{ "--replay.single-pass", NULL,
 	  "Read the recording only once. Events of processes that are named later count as _unknown.",
 	  OPTION_SET, AT(runner.file.single_pass) },
+	{ "--replay.from", "TIME",
+	  "Count events from here on: 2020-07-29T00:07:00Z, or seconds (also 500ms, 1m) after the start. Earlier ones only say what exists.",
+	  OPTION_READ, AT(runner.from), .takes = UTC_MOMENT, .read = utc_moment_read },
+	{ "--replay.to", "TIME", "Count events before this time.",
+	  OPTION_READ, AT(runner.to), .takes = UTC_MOMENT, .read = utc_moment_read },
 	{ "--replay.pointer-size", "4|8",
 	  "Pointer size of kernel events, if the recording states a wrong one.",
 	  OPTION_DIGIT, AT(runner.file.pointer_size), .words = pointer_sizes },

@@ -91,9 +91,11 @@ struct pipeline {
 	int64_t time, tended_time;      /* time of the last record; time of the last shard_tend() */
 	const struct etw_record *next;  /* for report_alive() */
 	uint32_t session;               /* label id */
+	int64_t from, to;               /* range of times whose events are counted */
 	struct session_cells cells;
 	bool schemas_known; /* an earlier pass has collected them */
 	bool awaits_names;  /* of the processes that a live session found at its start */
+	bool met_range;     /* a record was in the range of times */
 	bool failed; /* there was no memory for an event class; the pass stops with an error */
 	struct etw_event_sink sink; /* given to the source that runs */
 };
@@ -752,6 +754,45 @@ static NOINLINE struct etw_event_class *find_class(struct pipeline *pipeline,
 	return class;
 }
 
+static bool has_range(const struct pipeline_options *options)
+{
+	return options->from.set || options->to.set;
+}
+
+static int64_t moment(const struct pipeline *pipeline, const struct utc_moment *moment,
+		      int64_t fallback)
+{
+	int64_t start = etw_source_facts(pipeline->options.source)->clock.anchor_time;
+
+	return !moment->set     ? fallback :
+	       moment->relative ? etw_time_add(start, moment->time_100ns) :
+				  moment->time_100ns;
+}
+
+/* Returns whether the record is counted. Of records before the range the tracker learns what
+ * exists; records behind it change nothing, so that gauges show the end of the range. */
+static NOINLINE bool is_in_range(struct pipeline *pipeline, const struct etw_record *record)
+{
+	struct etw_event_class *class;
+
+	if (record->time >= pipeline->to) {
+		return false;
+	}
+	if (record->time >= pipeline->from) {
+		pipeline->met_range = true;
+		return true;
+	}
+	enter(pipeline);
+	if (!pipeline->schemas_known && etw_event_schema_may_learn(record)) {
+		etw_event_schema_learn(&pipeline->origins, record);
+	}
+	class = find_class(pipeline, record);
+	if (class) {
+		tracker_observe(pipeline->tracker, record, class);
+	}
+	return false;
+}
+
 /*
  * Takes one event through all steps. extras: the pipeline has one of the rarely used parts that
  * has_extras() names.
@@ -765,6 +806,9 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw
 	cell *events;
 	bool counts;
 
+	if (extras && has_range(options) && !is_in_range(pipeline, record)) {
+		return;
+	}
 	if (extras && options->pace && !wait_until_due(pipeline, record)) {
 		return; /* a record that was not delivered is not counted */
 	}
@@ -809,7 +853,8 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw
 
 static bool has_extras(const struct pipeline_options *options)
 {
-	return options->pace || options->on_time || options->tap || options->observer;
+	return options->pace || options->on_time || options->tap || options->observer ||
+	       has_range(options);
 }
 
 static void on_event(void *context, const struct etw_record *record)
@@ -842,6 +887,11 @@ static void on_buffer(void *context)
 	leave(pipeline); /* because the source may now wait for the next buffer */
 }
 
+bool pipeline_missed_range(const struct pipeline *pipeline)
+{
+	return has_range(&pipeline->options) && !pipeline->met_range;
+}
+
 bool pipeline_run(struct pipeline *pipeline, struct etw_error *err)
 {
 	bool done;
@@ -862,6 +912,8 @@ bool pipeline_run(struct pipeline *pipeline, struct etw_error *err)
 		.process_name = process_name,
 	};
 	choose_lists(pipeline);
+	pipeline->from = moment(pipeline, &pipeline->options.from, INT64_MIN);
+	pipeline->to = moment(pipeline, &pipeline->options.to, INT64_MAX);
 	if (pipeline->options.tap) {
 		tap_begin(pipeline->options.tap, etw_source_facts(pipeline->options.source));
 	}

@@ -17,6 +17,7 @@
 #include <etw/source.h>
 
 #include "base/error.h"
+#include "base/utc.h"
 #include "exporter/pace.h"
 #include "exporter/recorder/tap.h"
 #include "exporter/rules/language/probe.h"
@@ -77,6 +78,9 @@ struct pipeline_options {
 	struct shard *shard; /* belongs to the thread that runs the pipeline */
 	struct names *
 		names; /* shared by the pipelines of one thread; NULL: the pipeline makes its own */
+	/* Of a recording only the events of this range are counted; earlier ones only say what
+	 * exists. */
+	struct utc_moment from, to;
 	struct pace *pace; /* NULL: as fast as possible */
 	struct tap *tap;   /* the flight recorder's, for this consumer; NULL: there is none */
 	/* Runs before each record is counted. time: of the record, in 100 ns since 1601 UTC, or
@@ -124,6 +128,9 @@ void pipeline_free(struct pipeline *pipeline);
 /* Runs one pass over the source on the calling thread. The caller calls pipeline_reset() between
  * two passes. */
 bool pipeline_run(struct pipeline *pipeline, struct etw_error *err);
+
+/* Returns whether there is a range of times and no record was in it. */
+bool pipeline_missed_range(const struct pipeline *pipeline);
 
 /* Forgets what the trackers know and sets state gauges to 0; counters go on. */
 void pipeline_reset(struct pipeline *pipeline);

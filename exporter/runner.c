@@ -157,6 +157,8 @@ bool runner_make_pipeline(struct session *session, struct etw_error *err)
 		.session = session->name,
 		.shard = consumer->shard,
 		.names = consumer->names,
+		.from = runner->options.from,
+		.to = runner->options.to,
 		.pace = runner->pace,
 		.tap = taps_of(runner->options.taps, (size_t)(consumer - runner->consumers)),
 		.on_time = runner->options.on_time,
@@ -568,6 +570,10 @@ static bool run_session(struct session *session, bool last, struct etw_error *er
 	}
 	begin_pass(runner, session);
 	done = pipeline_run(consumer->pipeline, err);
+	if (session->path && done && pipeline_missed_range(consumer->pipeline)) {
+		log_warning("No event is between --replay.from and --replay.to",
+			    log_text("file", session->path));
+	}
 	change = session->path ? etw_source_file_change(session->source) : NULL;
 	end_pass(runner, session, change != NULL);
 	runner_on_named(consumer);

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/utc.h"
 #include "exporter/pipeline.h"
 #include "exporter/recorder/flight.h"
 #include "exporter/recorder/taps.h"
@@ -42,6 +43,7 @@ struct runner_options {
 	struct etw_source_file_options file;
 	double speed; /* 0: as fast as possible */
 	bool loop;
+	struct utc_moment from, to; /* see struct pipeline_options */
 	/* See struct pipeline_options; may be NULL. */
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;

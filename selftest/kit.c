@@ -25,6 +25,7 @@
 #include "selftest/kit_csv.h"
 #include "selftest/kit_etw.h"
 #include "selftest/kit_files.h"
+#include "selftest/kit_kernel.h"
 #include "selftest/kit_machine.h"
 #include "selftest/kit_mask.h"
 
@@ -36,6 +37,7 @@ enum {
 	SUMMARY_LINES = 30,
 	SUMMARY_REFUTED = 10,
 	SUMMARY_FAILED = 8,
+	KERNEL_MS = 5000,
 };
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -70,6 +72,7 @@ struct kit {
 	struct etw_text failed_rows; /* one line for each row */
 	unsigned row_count, failed_count;
 	struct sums sums[MOMENTS];
+	struct etw_text disks[MOMENTS]; /* the page's lines about bytes of disks */
 	bool ran, passed;
 
 	/* The assumptions. */
@@ -77,6 +80,11 @@ struct kit {
 	struct etw_text found[4]; /* rows by enum kit_state; the last are those without a probe */
 	unsigned counts[4];
 	struct etw_text refutations; /* one line for each refuted assumption */
+
+	/* The recording of kernel events. */
+	struct kit_kernel *kernel;  /* owned; NULL: there is none */
+	struct etw_text answered;   /* rows of the assumptions that it answered */
+	struct etw_text unanswered; /* rows for which it has no event */
 };
 
 enum { UNTESTABLE = KIT_REFUTED + 1 };
@@ -312,12 +320,31 @@ static void add_finding(struct kit *kit, const struct kit_assumption *assumption
 	}
 }
 
+/* Lets the recording of kernel events answer. */
+static void test_by_recording(struct kit *kit, const struct kit_assumption *assumption)
+{
+	struct kit_finding finding = { .state = KIT_NOT_TESTED };
+
+	if (!kit->kernel) {
+		add_finding(kit, assumption, KIT_NOT_TESTED,
+			    "there is no recording of kernel events");
+		return;
+	}
+	assumption->recorded(kit->kernel, &finding);
+	text_add_format(finding.state == KIT_NOT_TESTED ? &kit->unanswered : &kit->answered, " %s",
+			assumption->row);
+	add_finding(kit, assumption, finding.state, finding.seen.data ? finding.seen.data : "");
+	text_free(&finding.seen);
+}
+
 static void test_assumption(struct kit *kit, const struct kit_assumption *assumption)
 {
 	struct probe_job *job = NULL;
 	struct etw_error err = { 0 };
 
-	if (!assumption->probe) {
+	if (assumption->recorded) {
+		test_by_recording(kit, assumption);
+	} else if (!assumption->probe) {
 		add_finding(kit, assumption, UNTESTABLE, assumption->why_not);
 	} else if (stopping(kit)) {
 		add_finding(kit, assumption, KIT_NOT_TESTED, "the program was requested to stop");
@@ -348,6 +375,94 @@ static void test_assumptions(struct kit *kit)
 		kit->files, "assumptions.txt",
 		"each assumption about Windows: confirmed, refuted, or why it was not tested",
 		&kit->details);
+}
+
+/* ---- the recording of kernel events ---- */
+
+#define KERNEL_FILE "all-kernel.etl"
+
+struct record_job {
+	char *path; /* owned */
+	unsigned ms;
+	struct etw_text csv;
+	bool recorded;
+};
+
+static void record_run(void *argument)
+{
+	struct record_job *job = argument;
+
+	job->recorded = kit_record_kernel(job->path, job->ms, &job->csv);
+}
+
+static void record_free(void *argument)
+{
+	struct record_job *job = argument;
+
+	text_free(&job->csv);
+	free(job->path);
+	free(job);
+}
+
+/* Counts what was recorded. The recording has names of files and users, so it does not stay if
+ * names are masked. */
+static void count_recording(struct kit *kit, const char *path)
+{
+	struct etw_text csv = { 0 };
+	struct etw_error err = { 0 };
+
+	kit->kernel = kit_kernel_read(path, &err);
+	if (!kit->kernel) {
+		part_failed(kit, KERNEL_FILE, err.text);
+	} else {
+		kit_kernel_table(kit->kernel, &csv);
+		kit_files_write(kit->files, "kernel-counts.csv",
+				"kernel events of five seconds by class, opcode, version, header "
+				"and size of payload; how many have a process and an address",
+				&csv);
+	}
+	if (kit->mask) {
+		os_file_remove(path, NULL);
+	} else {
+		kit_files_list(kit->files, KERNEL_FILE,
+			       "five seconds with all kernel events, written by Windows");
+	}
+}
+
+static void record_kernel(struct kit *kit)
+{
+	const struct kit_options *options = kit->options;
+	struct record_job *job = calloc(1, sizeof *job);
+	struct etw_error err = { 0 };
+
+	if (job) {
+		job->path = kit_files_path(kit->files, KERNEL_FILE);
+		job->ms = options->kernel_ms > 0 ? options->kernel_ms : KERNEL_MS;
+	}
+	if (!job || !job->path || stopping(kit) || kit->hangs) {
+		part_failed(kit, KERNEL_FILE,
+			    !job || !job->path ? "no memory" :
+			    kit->stopped       ? "the program was requested to stop" :
+						 "an earlier call of event tracing hangs");
+		if (job) {
+			record_free(job);
+		}
+		return;
+	}
+	if (!limited(kit, record_run, record_free, job, &err)) {
+		part_failed(kit, KERNEL_FILE, err.text);
+		return;
+	}
+	kit_files_write(kit->files, "kernel-masks.csv",
+			"the kernel flags and groups that were requested, and the masks that "
+			"Windows answered",
+			&job->csv);
+	if (job->recorded) {
+		count_recording(kit, job->path);
+	} else {
+		part_failed(kit, KERNEL_FILE, "it was not recorded; kernel-masks.csv says why");
+	}
+	record_free(job);
 }
 
 /* ---- the self-test ---- */
@@ -382,6 +497,66 @@ static uint64_t family_sum(const struct etw_text *page, const char *family)
 	return sum;
 }
 
+static const char *const disk_families[] = { "etw_disk_read_bytes_total{",
+					     "etw_disk_written_bytes_total{" };
+
+/* Copies the lines of the families of disks. */
+static void keep_disks(struct etw_text *kept, const struct etw_text *page)
+{
+	for (const char *line = page->data; line && *line;) {
+		const char *end = strchr(line, '\n');
+		size_t size = end ? (size_t)(end - line) + 1 : strlen(line);
+
+		for (size_t i = 0; i < sizeof disk_families / sizeof disk_families[0]; i++) {
+			if (strncmp(line, disk_families[i], strlen(disk_families[i])) == 0) {
+				text_add(kept, line, size);
+			}
+		}
+		line += size;
+	}
+}
+
+/* Returns the value of the line that begins with these characters; 0 if there is none. */
+static uint64_t value_of_line(const struct etw_text *lines, const char *start, size_t size)
+{
+	for (const char *line = lines->data; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, start, size) == 0) {
+			return strtoull(line + size, NULL, 10);
+		}
+	}
+	return 0;
+}
+
+/* Writes how much the counters of each disk have grown: a disk in a file (VHD) and the disk of that
+ * file count the same bytes. */
+static void write_disks(struct kit *kit)
+{
+	struct etw_text csv = { 0 };
+
+	text_add_string(&csv, "family,disk,bytes\n");
+	for (const char *line = kit->disks[AFTER].data; line && *line;) {
+		const char *end = strchr(line, '\n');
+		const char *label = strstr(line, "{disk=\""), *close = strstr(line, "\"} ");
+		size_t size;
+
+		if (!end || !label || !close || close > end) {
+			break;
+		}
+		size = (size_t)(close - line) + strlen("\"} ");
+		text_add(&csv, line, (size_t)(label - line));
+		text_add_char(&csv, ',');
+		label += strlen("{disk=\"");
+		text_add(&csv, label, (size_t)(close - label));
+		text_add_format(&csv, ",%" PRIu64 "\n",
+				(uint64_t)strtoull(line + size, NULL, 10) -
+					value_of_line(&kit->disks[BEFORE], line, size));
+		line = end + 1;
+	}
+	kit_files_write(kit->files, "disks.csv",
+			"bytes that the exporter counted for each disk during the activity", &csv);
+}
+
 static void on_page(void *context, const char *moment, const struct etw_text *page)
 {
 	struct kit *kit = context;
@@ -394,6 +569,7 @@ static void on_page(void *context, const char *moment, const struct etw_text *pa
 	for (unsigned i = 0; i < KIT_COUNTERS; i++) {
 		sums->ours[i] = family_sum(page, our_families[i]);
 	}
+	keep_disks(&kit->disks[at], page);
 	text_add(&copy, page->data, page->size);
 	kit_files_write(kit->files, at == BEFORE ? "before.prom" : "after.prom",
 			at == BEFORE ? "the metrics page before the known activity" :
@@ -493,6 +669,7 @@ static void run_self_test(struct kit *kit)
 		kit_files_write(kit->files, "self-test.csv", "the same, to be compared",
 				&kit->results);
 		write_ratios(kit);
+		write_disks(kit);
 	}
 }
 
@@ -639,6 +816,14 @@ static void add_summary(struct kit *kit, struct etw_text *out)
 	add_rows(kit, out, "Confirmed", KIT_CONFIRMED);
 	add_rows(kit, out, "Not tested, assumptions.txt says why", KIT_NOT_TESTED);
 	add_rows(kit, out, "Without a probe, assumptions.txt says why", UNTESTABLE);
+	if (kit->kernel) {
+		text_add_format(out, "Recording of kernel events: %" PRIu64 " events; answered:%s",
+				kit_kernel_records(kit->kernel),
+				kit->answered.data ? kit->answered.data : " nothing");
+		text_add_format(out, kit->unanswered.data ? "; no event for:%s\n" : "%s\n",
+				kit->unanswered.data ? kit->unanswered.data : "");
+		kit_kernel_lines(kit->kernel, out);
+	}
 	if (kit->failure_count > 0) {
 		text_add_format(out, "Parts that failed: %u\n", kit->failure_count);
 		add_lines(out, &kit->failures, SUMMARY_FAILED);
@@ -682,6 +867,7 @@ static void run_parts(struct kit *kit)
 		    kit_timeline);
 	write_table(kit, "loggers.csv", "which sorts of sessions work, with and without rights",
 		    loggers);
+	record_kernel(kit);
 	test_assumptions(kit);
 	cycle_service(kit);
 	export_event_logs(kit);
@@ -698,6 +884,11 @@ static void kit_done(struct kit *kit)
 	text_free(&kit->failed_rows);
 	text_free(&kit->details);
 	text_free(&kit->refutations);
+	text_free(&kit->disks[BEFORE]);
+	text_free(&kit->disks[AFTER]);
+	text_free(&kit->answered);
+	text_free(&kit->unanswered);
+	kit_kernel_free(kit->kernel);
 	for (unsigned i = 0; i <= UNTESTABLE; i++) {
 		text_free(&kit->found[i]);
 	}

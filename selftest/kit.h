@@ -21,6 +21,7 @@ struct kit_options {
 	const char *folder; /* created if missing; if it has files, a new folder in it is used */
 	bool private_names; /* names are masked, and event logs are left out */
 	uint32_t call_ms;   /* time limit of a part that calls event tracing; 0: a minute */
+	uint32_t kernel_ms; /* length of the recording of kernel events; 0: five seconds */
 	bool service;       /* install, run and remove a service with its own name */
 	/* Options of the self-test. The kit sets on_result, on_page and result_context. The kit
 	 * also uses wait() to check whether the program was requested to stop. */

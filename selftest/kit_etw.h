@@ -23,6 +23,8 @@
 
 /* ---- assumptions ---- */
 
+struct kit_kernel; /* selftest/kit_kernel.h */
+
 enum kit_state { KIT_NOT_TESTED, KIT_CONFIRMED, KIT_REFUTED };
 
 struct kit_finding {
@@ -33,12 +35,14 @@ struct kit_finding {
 
 /*
  * row: a row of tests/fake_etw/BEHAVIOUR.md, or W and a section of docs/windows.md. Each assumption
- * has either a probe or why_not, the reason why it cannot be tested from outside.
+ * has one of these: a probe; recorded, which finds the answer in the recording of kernel events; or
+ * why_not, the reason why it cannot be tested from outside.
  */
 struct kit_assumption {
 	const char *row;
 	const char *sentence;
 	void (*probe)(struct kit_finding *finding);
+	void (*recorded)(const struct kit_kernel *kernel, struct kit_finding *finding);
 	const char *why_not;
 };
 
@@ -60,6 +64,13 @@ void kit_timeline(struct etw_text *csv);
 /* Shows which sorts of sessions can be started, and what each delivers. without_rights: the thread
  * has given up its rights; then the names of the rows say so, and there is no line of titles. */
 void kit_loggers(struct etw_text *csv, bool without_rights);
+
+/*
+ * Records all kernel events that the exporter can enable, for ms milliseconds, into a file that
+ * Windows writes (at most 256 MB). The table has the status of each step and the group masks that
+ * Windows answered. Returns false if there is no complete file.
+ */
+bool kit_record_kernel(const char *path, unsigned ms, struct etw_text *csv);
 
 /* Lists the sessions that run, including those of other programs. */
 void kit_sessions(struct etw_text *csv);

@@ -22,6 +22,14 @@ void kit_loggers(struct etw_text *csv, bool without_rights)
 	(void)without_rights;
 }
 
+bool kit_record_kernel(const char *path, unsigned ms, struct etw_text *csv)
+{
+	(void)path;
+	(void)ms;
+	(void)csv;
+	return false;
+}
+
 void kit_sessions(struct etw_text *csv)
 {
 	(void)csv;

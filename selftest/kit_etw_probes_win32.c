@@ -324,6 +324,36 @@ void probe_open_nothing(struct kit_finding *finding)
 	}
 }
 
+void probe_trace_clock(struct kit_finding *finding)
+{
+	enum { SYSTEM_TIME = 2 };
+	EVENT_TRACE_LOGFILEW log_file = { 0 };
+	struct probe_session session;
+	TRACEHANDLE trace;
+	ULONG status;
+
+	probe_prepare(&session, 1, &user);
+	session.properties.base.Wnode.ClientContext = SYSTEM_TIME;
+	status = probe_start_prepared(&session);
+	if (status != ERROR_SUCCESS) {
+		finding_skip(finding, "a session with system time cannot be started", status);
+		return;
+	}
+	log_file.LoggerName = session.name;
+	log_file.ProcessTraceMode = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD |
+				    PROCESS_TRACE_MODE_RAW_TIMESTAMP;
+	trace = OpenTraceW(&log_file);
+	if (trace == INVALID_PROCESSTRACE_HANDLE) {
+		finding_skip(finding, "OpenTraceW", GetLastError());
+	} else {
+		CloseTrace(trace);
+		finding_check(finding, log_file.LogfileHeader.ReservedFlags == SYSTEM_TIME,
+			      "of a session with system time, ReservedFlags is %lu",
+			      (unsigned long)log_file.LogfileHeader.ReservedFlags);
+	}
+	probe_stop(&session);
+}
+
 void probe_snapshot_size(struct kit_finding *finding)
 {
 	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);

@@ -231,8 +231,8 @@ void probe_enable_gone(struct kit_finding *finding)
 	}
 }
 
-static ULONG enable_filtered(const struct probe_session *session, ULONG type, const void *data,
-			     ULONG size)
+static ULONG control_filtered(const struct probe_session *session, ULONG code, ULONG type,
+			      const void *data, ULONG size)
 {
 	EVENT_FILTER_DESCRIPTOR filter = { .Ptr = (ULONGLONG)(ULONG_PTR)data,
 					   .Size = size,
@@ -241,8 +241,30 @@ static ULONG enable_filtered(const struct probe_session *session, ULONG type, co
 					       .EnableFilterDesc = &filter,
 					       .FilterDescCount = 1 };
 
-	return EnableTraceEx2(session->handle, &probe_provider_guid,
-			      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 0, &parameters);
+	return EnableTraceEx2(session->handle, &probe_provider_guid, code, 5, 0, 0, 0, &parameters);
+}
+
+static ULONG enable_filtered(const struct probe_session *session, ULONG type, const void *data,
+			     ULONG size)
+{
+	return control_filtered(session, EVENT_CONTROL_CODE_ENABLE_PROVIDER, type, data, size);
+}
+
+void probe_disable_filters(struct kit_finding *finding)
+{
+	static const ULONG pid = 4;
+	struct probe_session session;
+
+	if (!started(finding, &session, 1, &user)) {
+		return;
+	}
+	if (good(finding, "enabling with a filter",
+		 enable_filtered(&session, EVENT_FILTER_TYPE_PID, &pid, sizeof pid))) {
+		finding_status(finding, "DISABLE with the same filter", ERROR_INVALID_PARAMETER,
+			       control_filtered(&session, EVENT_CONTROL_CODE_DISABLE_PROVIDER,
+						EVENT_FILTER_TYPE_PID, &pid, sizeof pid));
+	}
+	probe_stop(&session);
 }
 
 void probe_filter_sizes(struct kit_finding *finding)
@@ -862,6 +884,21 @@ void probe_file_names(struct kit_finding *finding)
 		return;
 	}
 	kernel_end(&probe);
+}
+
+void probe_names_alone(struct kit_finding *finding)
+{
+	struct kernel_probe probe;
+
+	if (kernel_begin(finding, &probe,
+			 EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_DISK_FILE_IO)) {
+		unsigned names;
+
+		probe_wait(has_own_start, &probe, WAIT_MS); /* then a consumer is there */
+		kernel_end(&probe);
+		names = atomic_load(&probe.counts.file_names);
+		finding_check(finding, names > 0, "%u names of files", names);
+	}
 }
 
 void probe_system_config(struct kit_finding *finding)

@@ -5,12 +5,14 @@
  * and the probe that tests it.
  *
  * tests/selftest/test_kit_rows.py keeps this table equal to both documents: a new assumption needs
- * a probe here, or the reason why there is none.
+ * a probe here, an answer from the recording of kernel events, or the reason why there is neither.
  */
 #include "selftest/kit_etw_internal_win32.h"
+#include "selftest/kit_kernel.h"
 
-#define BY(function) .probe = (function)
-#define CANNOT(why)  .why_not = (why)
+#define BY(function)       .probe = (function)
+#define RECORDED(function) .recorded = (function)
+#define CANNOT(why)        .why_not = (why)
 
 /* clang-format off */
 const struct kit_assumption kit_assumptions[] = {
@@ -19,7 +21,10 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "W1b", "INDEPENDENT_SESSION_MODE stays when PERSIST_ON_HYBRID_SHUTDOWN is set with it", BY(probe_independent) },
 	{ "W1c", "the group masks are those that were requested, and stay so", BY(probe_masks_stay) },
 	{ "W1d", "processor samples need SeSystemProfilePrivilege: row S13", BY(probe_profile) },
+	{ "W1e", "events of drivers and of their routines have addresses, also without SeDebugPrivilege",
+	  RECORDED(recorded_addresses) },
 	{ "W2a", "the rundown provider reports the names of open files before the stop", BY(probe_file_names) },
+	{ "W2c", "DISK_FILE_IO alone, without DISK_IO, brings the names of open files at the stop", BY(probe_names_alone) },
 	{ "W2b", "SystemConfig comes when a session stops, and not before", BY(probe_system_config) },
 	{ "W3", "a level of 0 and keywords of 0 count as all: row P1a", BY(probe_union) },
 	{ "W4", "ProcessTrace returns 998 when a callback faults",
@@ -31,9 +36,9 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "W10", "sessions with kernel events may be started on GitHub's machines",
 	  CANNOT("the run of the workflow shows it") },
 	{ "W11a", "calls of minifilters come by group mask, with a thread, a start in the session's clock and one event each",
-	  CANNOT("a recording with the collector minifilter shows it (etwtool record)") },
+	  RECORDED(recorded_filter_calls) },
 	{ "W11b", "requests of minifilters come with FILE_IO_INIT, and have payloads of 44 or 40 bytes",
-	  CANNOT("a recording with FILE_IO_INIT shows it, if a minifilter made any (etwtool record)") },
+	  RECORDED(recorded_filter_requests) },
 
 	/* sessions */
 	{ "S1a", "StartTraceW: 87 for an empty name, no traced GUID, ClientContext above 3", BY(probe_start_arguments) },
@@ -67,6 +72,7 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "C7a", "CloseTrace drops no buffer that was flushed before",
 	  CANNOT("the exporter waits for all buffers before, so nothing depends on it") },
 	{ "C1a", "OpenTraceW of a session that does not run: 4201", BY(probe_open_nothing) },
+	{ "C3a", "OpenTraceW reports the clock of a session in ReservedFlags", BY(probe_trace_clock) },
 	{ "C9a", "ProcessTrace returns when its session stops", BY(probe_session_end) },
 	{ "C12a", "an event without payload has no UserData", BY(probe_empty_payload) },
 	{ "C10a", "events that a cancelled consumer was about to get are not counted as lost",
@@ -95,6 +101,7 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "P4", "a session that stops disables its providers with a callback", BY(probe_stop_disables) },
 	{ "P7", "EnableTraceEx2 of SystemTraceControlGuid: 87", BY(probe_enable_control_guid) },
 	{ "P7a", "EnableTraceEx2 of a session that has stopped: 4201", BY(probe_enable_gone) },
+	{ "P7b", "a DISABLE with filters: 87", BY(probe_disable_filters) },
 	{ "P11", "filters whose sizes do not fit: 87", BY(probe_filter_sizes) },
 	{ "P11a", "a filter of more than 1024 bytes: 87", BY(probe_filter_data) },
 	{ "P12", "properties add items in the order SID, terminal session, process start key", BY(probe_items) },

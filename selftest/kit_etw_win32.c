@@ -398,6 +398,8 @@ void kit_probe(const struct kit_assumption *assumption, struct kit_finding *find
 		assumption->probe(finding);
 		kit_etw_clean();
 	} else {
-		finding_say(finding, "%s", assumption->why_not);
+		finding_say(finding, "%s",
+			    assumption->why_not ? assumption->why_not :
+						  "the recording of kernel events shows it");
 	}
 }

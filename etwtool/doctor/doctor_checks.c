@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 #define SECOND INT64_C(10000000) /* in units of 100 ns */
 

@@ -14,7 +14,7 @@
 #include "base/os.h"
 #include "etwtool/doctor/doctor.h"
 #include "etwtool/tool.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 enum { STEPS_MOST = 3 }; /* most lines about what to do first */
 

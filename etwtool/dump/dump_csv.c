@@ -18,7 +18,7 @@
 #include "etwtool/dump/dump.h"
 #include "etwtool/event_fields.h"
 #include "etwtool/tool.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 enum {
 	COLUMNS_MOST = 4096,

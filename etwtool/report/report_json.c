@@ -12,7 +12,7 @@
 
 #include "etwtool/record_needs.h"
 #include "etwtool/report/report.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/version.h"
 

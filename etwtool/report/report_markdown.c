@@ -15,7 +15,7 @@
 
 #include "base/utf8.h"
 #include "etwtool/report/report.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 #include "exporter/rules/language/rule_set.h"
 
 enum { ROWS_MOST = 3, FILES_MOST = 5, NAME_MOST = 200 };

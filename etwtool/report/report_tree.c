@@ -14,7 +14,7 @@
 #include <etw/record.h>
 
 #include "etwtool/report/report.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 enum { NONE = UINT32_MAX };
 

@@ -10,7 +10,7 @@
 #include <etw/record.h>
 
 #include "etwtool/report/report.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 #define SECOND UINT64_C(10000000)
 

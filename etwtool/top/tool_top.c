@@ -30,7 +30,7 @@
 #include "etwtool/top/terminal.h"
 #include "etwtool/top/top_feed.h"
 #include "etwtool/top/top_view.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 #define NS_PER_S    1e9
 #define UNITS_PER_S 1e7 /* units of 100 ns */

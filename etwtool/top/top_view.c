@@ -28,7 +28,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "etwtool/top/terminal.h"
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 enum { VALUE_WIDTH = 9, VALUE_WIDTH_EXACT = 20, NAME_LEAST = 12, PIECES_MOST = 12 };
 

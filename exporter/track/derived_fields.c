@@ -429,6 +429,22 @@ static enum derived_result read_item(struct derived_read *read)
 	return DERIVED_FOUND;
 }
 
+static enum derived_result read_kernel_time(struct derived_read *read)
+{
+	uint64_t times = read->record->cpu_times;
+
+	read->number = (uint32_t)times;
+	return times != ETW_RECORD_NO_CPU_TIMES ? DERIVED_FOUND : DERIVED_UNKNOWN;
+}
+
+static enum derived_result read_user_time(struct derived_read *read)
+{
+	uint64_t times = read->record->cpu_times;
+
+	read->number = times >> 32;
+	return times != ETW_RECORD_NO_CPU_TIMES ? DERIVED_FOUND : DERIVED_UNKNOWN;
+}
+
 static enum derived_result find_stack(const struct derived_read *read,
 				      struct etw_extended_item *item)
 {
@@ -571,6 +587,10 @@ static const struct derived_field fields[] = {
 	  .none_if_unknown = true, .field = &item_u64, .read = read_stack_depth },
 	{ "Event.StackMatchId", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
 	  .none_if_unknown = true, .field = &item_u64, .read = read_stack_match_id },
+	{ "Event.KernelTime", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
+	  .none_if_unknown = true, .field = &item_u64, .read = read_kernel_time },
+	{ "Event.UserTime", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
+	  .none_if_unknown = true, .field = &item_u64, .read = read_user_time },
 	{ "Event.EventKey", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
 	  .none_if_unknown = true, .field = &item_u64, .item = ETW_EXTENDED_EVENT_KEY,
 	  .read = read_item },

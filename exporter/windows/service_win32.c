@@ -27,6 +27,7 @@
 #include "exporter/windows/service.h"
 
 enum {
+	PRESHUTDOWN_MS = 30000, /* as long as a stop with its grace period may take */
 	RESET_SECONDS = 24 * 60 * 60,
 	STOP_WAIT_MS = 60000,
 	STOP_LOOK_MS = 100,
@@ -93,11 +94,14 @@ static void set_all_up(SC_HANDLE service)
 	/* With this, an end with an error counts as a failure, not only a crash. */
 	SERVICE_FAILURE_ACTIONS_FLAG on_error = { TRUE };
 	SERVICE_REQUIRED_PRIVILEGES_INFOW required = { privileges };
+	/* The default differs between versions of Windows. */
+	SERVICE_PRESHUTDOWN_INFO preshutdown = { PRESHUTDOWN_MS };
 
 	set_up(service, SERVICE_CONFIG_DESCRIPTION, &description, "description");
 	set_up(service, SERVICE_CONFIG_DELAYED_AUTO_START_INFO, &delayed, "delayed start");
 	set_up(service, SERVICE_CONFIG_FAILURE_ACTIONS, &failure, "restart after a crash");
 	set_up(service, SERVICE_CONFIG_FAILURE_ACTIONS_FLAG, &on_error, "restart after an error");
+	set_up(service, SERVICE_CONFIG_PRESHUTDOWN_INFO, &preshutdown, "time for a shutdown");
 	set_up(service, SERVICE_CONFIG_REQUIRED_PRIVILEGES_INFO, &required,
 	       "reduction of its privileges");
 }

@@ -151,6 +151,10 @@ struct etw_provider_spec {
 	uint16_t ids[ETW_PROVIDER_IDS_MAX];
 	size_t id_count; /* 0: every event */
 	bool ids_out;    /* the events with these ids are excluded, not selected */
+	/* Which events have a stack, with ETW_PROVIDER_STACK. */
+	uint16_t stack_ids[ETW_PROVIDER_IDS_MAX];
+	size_t stack_id_count; /* 0: every event */
+	bool stack_ids_out;    /* as ids_out */
 	uint32_t process_ids[ETW_PROVIDER_PROCESSES_MAX];
 	size_t process_id_count;
 	char *executables;   /* owned; "a.exe;b.exe"; NULL: all */

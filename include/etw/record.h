@@ -48,6 +48,9 @@ const char *etw_record_type_name(enum etw_record_type type);
 /* Windows writes this in a header for a missing id; also used if a record has no such field. */
 #define ETW_RECORD_NO_ID UINT32_MAX
 
+/* The CPU times of a record whose header has none. */
+#define ETW_RECORD_NO_CPU_TIMES UINT64_MAX
+
 /* The kernel group of a record that has none. */
 enum { ETW_RECORD_NO_GROUP = 0xff };
 
@@ -94,6 +97,9 @@ struct etw_record {
 	/* the first extended item as on disk (docs/etl-format.md section 9), already checked; NULL:
 	 * none */
 	const uint8_t *extended;
+	/* CPU time of the thread in units of the timer resolution: the low half in kernel mode, the
+	 * high half in user mode; ETW_RECORD_NO_CPU_TIMES if the header has none */
+	uint64_t cpu_times;
 	/* number of the record in file order, from 0; in a live session in order of delivery */
 	uint64_t index;
 };

@@ -35,6 +35,10 @@ enum etw_live_logger {
 				      kernel flags */
 	ETW_LIVE_NT_KERNEL, /* the session "NT Kernel Logger": kernel events, one owner at a time */
 	ETW_LIVE_USER,      /* providers only */
+	/* A session that another program controls, found by its name: it is read, and never changed
+	 * or stopped. While none of that name runs, the source waits. Providers, buffers and the
+	 * flush timer are its controller's: those of the options are not used. */
+	ETW_LIVE_ATTACH,
 };
 
 /* What happened to a session that an operator should know. A sentence has the details. */
@@ -51,6 +55,8 @@ enum etw_session_event {
 	ETW_SESSION_EXPLAINED, /* names, later, the program that caused one of the last two */
 	ETW_SESSION_NOT_RESTARTED,   /* starting it again failed; it is retried later */
 	ETW_SESSION_PROVIDER_FAILED, /* a provider could not be enabled */
+	ETW_SESSION_ATTACHED,        /* a session of another program is read from now on */
+	ETW_SESSION_ABSENT, /* no session of that name runs, or it has ended; the source waits */
 	ETW_SESSION_STOPPED,
 	ETW_SESSION_NOT_STOPPED, /* Windows refuses to stop it; it continues to run and is not read
 				  */
@@ -61,7 +67,8 @@ struct etw_live_options {
 			     without another note */
 	enum etw_live_logger logger;
 	bool takeover;              /* take the NT Kernel Logger from a program that owns it */
-	uint32_t kernel_flags;      /* EVENT_TRACE_FLAG_*; not for ETW_LIVE_USER */
+	uint32_t kernel_flags;      /* EVENT_TRACE_FLAG_*; not for ETW_LIVE_USER; for
+				       ETW_LIVE_ATTACH those that should be on */
 	uint32_t kernel_groups;     /* further kernel events: a set of etw_kernel_groups[] */
 	uint64_t buffer_size_bytes; /* a multiple of 1024; 0: 256 KiB */
 	uint32_t buffers_min;       /* 0: 64, and at least 4 for each processor */

@@ -165,6 +165,8 @@ struct etw_source_statistics {
 	uint64_t buffers_free;
 	uint64_t buffers_max;
 	uint64_t lag_ns; /* from the time of the newest event to its delivery, at the last buffer */
+	/* between two processor samples; UINT64_MAX: none are taken, or it is not known */
+	uint64_t sample_interval_100ns;
 	uint64_t restarts[ETW_RESTART_COUNT];
 	/* settings that are no longer restored, because other programs changed them too often */
 	uint64_t restores_given_up;

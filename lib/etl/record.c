@@ -63,7 +63,10 @@ enum {
 	EVENT_FLAG_EXTENDED = 0x0001,
 	EVENT_FLAG_STRING = 0x0004,
 	EVENT_FLAG_CLASSIC = 0x0100,
-	EVENT_FLAGS_SPECIAL = EVENT_FLAG_EXTENDED | EVENT_FLAG_STRING | EVENT_FLAG_CLASSIC,
+	EVENT_FLAG_PRIVATE = 0x0002, /* one time of 64 bits in place of two */
+	EVENT_FLAG_NO_CPU_TIMES = 0x0010,
+	EVENT_FLAGS_SPECIAL = EVENT_FLAG_EXTENDED | EVENT_FLAG_STRING | EVENT_FLAG_CLASSIC |
+			      EVENT_FLAG_PRIVATE | EVENT_FLAG_NO_CPU_TIMES,
 
 	ITEM_HEADER_SIZE = 8,
 	ITEM_LINKAGE_MORE = 1,
@@ -321,6 +324,8 @@ static NOINLINE bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint3
 	}
 	walk->record.thread_id = has_ids ? etw_load_u32(at + 0x08) : ETW_RECORD_NO_ID;
 	walk->record.process_id = has_ids ? etw_load_u32(at + 0x0c) : ETW_RECORD_NO_ID;
+	walk->record.cpu_times = parts->record_type == ETW_RECORD_SYSTEM ? etw_load_u64(at + 0x18) :
+									   ETW_RECORD_NO_CPU_TIMES;
 	return read_hooked(walk, at, size, header_size, parts->time_offset);
 }
 
@@ -329,6 +334,7 @@ static inline bool read_perfinfo(struct etl_walk *walk, const uint8_t *at, uint3
 {
 	walk->record.thread_id = ETW_RECORD_NO_ID;
 	walk->record.process_id = ETW_RECORD_NO_ID;
+	walk->record.cpu_times = ETW_RECORD_NO_CPU_TIMES;
 	return read_hooked(walk, at, size, HEADER_PERFINFO, 0x08);
 }
 
@@ -349,6 +355,8 @@ static NOINLINE bool read_classic(struct etl_walk *walk, const uint8_t *at, uint
 	record->level = at[5];
 	record->thread_id = etw_load_u32(at + 0x08);
 	record->process_id = etw_load_u32(at + 0x0c);
+	record->cpu_times = parts->record_type == ETW_RECORD_FULL ? etw_load_u64(at + 0x28) :
+								    ETW_RECORD_NO_CPU_TIMES;
 	record->provider = (const struct etw_guid *)(at + 0x18);
 	set_payload(record, at, size, header_size);
 	return set_time(walk, (int64_t)etw_load_u64(at + parts->time_offset));
@@ -404,6 +412,9 @@ static NOINLINE bool read_special(struct etl_walk *walk, const uint8_t *at, uint
 	} else if (flags & EVENT_FLAG_STRING) {
 		record->type = ETW_RECORD_STRING;
 	}
+	if (flags & (EVENT_FLAG_PRIVATE | EVENT_FLAG_NO_CPU_TIMES)) {
+		record->cpu_times = ETW_RECORD_NO_CPU_TIMES;
+	}
 	if (flags & EVENT_FLAG_EXTENDED) {
 		read_extended(walk, at, size);
 	}
@@ -426,6 +437,7 @@ static inline bool read_event(struct etl_walk *walk, const uint8_t *at, uint32_t
 	record->task = etw_load_u16(at + 0x2e);
 	record->keyword = etw_load_u64(at + 0x30);
 	record->activity = (const struct etw_guid *)(at + 0x40);
+	record->cpu_times = etw_load_u64(at + 0x38);
 	record->extended = NULL;
 	record->extended_size = 0;
 	set_payload(record, at, size, HEADER_EVENT);
@@ -445,6 +457,7 @@ static void set_bare(struct etl_walk *walk, enum etw_record_type type)
 					     ETW_RECORD_NO_GROUP);
 	record->thread_id = ETW_RECORD_NO_ID;
 	record->process_id = ETW_RECORD_NO_ID;
+	record->cpu_times = ETW_RECORD_NO_CPU_TIMES;
 	record->provider = &no_provider;
 	record->raw_time = ETW_RECORD_NO_TIME;
 	record->time = ETW_RECORD_NO_TIME;

@@ -131,6 +131,10 @@ static inline void read_common(struct etw_record *record, const EVENT_RECORD *fr
 				    from->BufferContext.ProcessorIndex :
 				    from->BufferContext.ProcessorNumber;
 	record->level = header->EventDescriptor.Level;
+	record->cpu_times =
+		header->Flags & (EVENT_HEADER_FLAG_NO_CPUTIME | EVENT_HEADER_FLAG_PRIVATE_SESSION) ?
+			ETW_RECORD_NO_CPU_TIMES :
+			header->ProcessorTime;
 	record->payload = from->UserData;
 	record->payload_size = from->UserDataLength;
 	if (!record->payload) {
@@ -275,6 +279,27 @@ static ULONG WINAPI on_buffer(PEVENT_TRACE_LOGFILEW log_file)
 
 /* ---- the trace ---- */
 
+/* Uses the clock of a session that is attached to. type: that in the header of the trace. Returns
+ * false if that is not possible; live->obstacle has the reason. */
+static bool use_clock_of(struct live *live, ULONG type)
+{
+	struct etw_source_clock *clock = &live->source.facts.clock;
+
+	if (type == ETW_CLOCK_SYSTEM_TIME && !live->sink) {
+		consume_system_clock(clock);
+		consume_use_clock(live, clock);
+	}
+	/* 0: it is not reported; the performance counter is the default. */
+	if (type != 0 && type != (ULONG)clock->type) {
+		live->obstacle = type == ETW_CLOCK_CPU_CYCLE ?
+					 "its clock is the cycle counter of the processor" :
+					 "its clock is another one than that of the session which "
+					 "ran at the start; restart the program";
+		return false;
+	}
+	return true;
+}
+
 ULONG consume_open(struct live *live)
 {
 	EVENT_TRACE_LOGFILEW log_file = { 0 };
@@ -295,6 +320,10 @@ ULONG consume_open(struct live *live)
 		ULONG status = GetLastError();
 
 		return status == ERROR_SUCCESS ? ERROR_INVALID_HANDLE : status;
+	}
+	if (is_attached(live) && !use_clock_of(live, log_file.LogfileHeader.ReservedFlags)) {
+		CloseTrace(trace);
+		return ERROR_NOT_SUPPORTED;
 	}
 	os_mutex_lock(&live->lock);
 	live->trace = trace;

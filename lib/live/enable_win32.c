@@ -31,7 +31,7 @@
 #include "lib/source/provider_spec.h"
 
 enum {
-	FILTERS_MAX = 4,
+	FILTERS_MAX = 5,
 	NO_WAIT = 0,            /* do not wait for the callbacks of providers */
 	CAPTURE_WAIT_MS = 1000, /* state captured at the stop must be written before it */
 	RUNDOWN_KEYWORD = 0x10, /* names of files */
@@ -349,15 +349,18 @@ static bool filter_give_up(struct live *live, const struct etw_provider_spec *pr
 
 /* ---- enabling ---- */
 
+/* EVENT_FILTER_EVENT_ID, with all its ids */
+struct id_filter {
+	BOOLEAN filter_in;
+	UCHAR reserved;
+	USHORT count;
+	USHORT ids[ETW_PROVIDER_IDS_MAX];
+};
+
 struct filters {
 	EVENT_FILTER_DESCRIPTOR descriptors[FILTERS_MAX];
 	ULONG count;
-	struct { /* EVENT_FILTER_EVENT_ID, with all its ids */
-		BOOLEAN filter_in;
-		UCHAR reserved;
-		USHORT count;
-		USHORT ids[ETW_PROVIDER_IDS_MAX];
-	} ids;
+	struct id_filter ids, stack_ids;
 	ULONG process_ids[ETW_PROVIDER_PROCESSES_MAX];
 	WCHAR executables[ETW_PROVIDER_EXECUTABLES_MAX + 1];
 };
@@ -369,18 +372,30 @@ static void add_filter(struct filters *filters, ULONG type, const void *data, si
 	};
 }
 
+/* Adds a filter by event ids, unless there is none. */
+static void add_ids(struct filters *filters, ULONG type, struct id_filter *filter,
+		    const uint16_t *ids, size_t count, bool out)
+{
+	if (count == 0) {
+		return;
+	}
+	filter->filter_in = !out;
+	filter->reserved = 0;
+	filter->count = (USHORT)count;
+	for (size_t i = 0; i < count; i++) {
+		filter->ids[i] = ids[i];
+	}
+	add_filter(filters, type, filter, 4 + 2 * count);
+}
+
 static void fill_filters(struct filters *filters, const struct etw_provider_spec *provider)
 {
 	filters->count = 0;
-	if (provider->id_count > 0) {
-		filters->ids.filter_in = !provider->ids_out;
-		filters->ids.reserved = 0;
-		filters->ids.count = (USHORT)provider->id_count;
-		for (size_t i = 0; i < provider->id_count; i++) {
-			filters->ids.ids[i] = provider->ids[i];
-		}
-		add_filter(filters, EVENT_FILTER_TYPE_EVENT_ID, &filters->ids,
-			   4 + 2 * provider->id_count);
+	add_ids(filters, EVENT_FILTER_TYPE_EVENT_ID, &filters->ids, provider->ids,
+		provider->id_count, provider->ids_out);
+	if (provider->properties & ETW_PROVIDER_STACK) {
+		add_ids(filters, EVENT_FILTER_TYPE_STACKWALK, &filters->stack_ids,
+			provider->stack_ids, provider->stack_id_count, provider->stack_ids_out);
 	}
 	if (provider->process_id_count > 0) {
 		for (size_t i = 0; i < provider->process_id_count; i++) {
@@ -517,6 +532,14 @@ ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uin
 			      keywords, 0, NO_WAIT, &parameters);
 }
 
+/* Passes no level, keywords and filters, as other programs do: what Windows does with them here is
+ * not documented. */
+static ULONG disable(TRACEHANDLE session, const GUID *provider)
+{
+	return EnableTraceEx2(session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0,
+			      NO_WAIT, NULL);
+}
+
 void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 {
 	GUID guid = live_windows_guid(&session_changes_provider);
@@ -530,7 +553,11 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 			return;
 		}
 	}
-	if (!live->change || live->options.logger == ETW_LIVE_NT_KERNEL) {
+	if (!live->change || live->options.logger == ETW_LIVE_NT_KERNEL || is_attached(live)) {
+		return;
+	}
+	if (!on) {
+		disable(session, &guid);
 		return;
 	}
 	etw_provider_spec_init(&spec);
@@ -539,10 +566,8 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 	fill_filters(&filters, &spec);
 	parameters.EnableFilterDesc = filters.descriptors;
 	parameters.FilterDescCount = filters.count;
-	EnableTraceEx2(session, &guid,
-		       on ? EVENT_CONTROL_CODE_ENABLE_PROVIDER :
-			    EVENT_CONTROL_CODE_DISABLE_PROVIDER,
-		       SESSION_CHANGES_LEVEL, SESSION_CHANGES_KEYWORDS, 0, NO_WAIT, &parameters);
+	EnableTraceEx2(session, &guid, EVENT_CONTROL_CODE_ENABLE_PROVIDER, SESSION_CHANGES_LEVEL,
+		       SESSION_CHANGES_KEYWORDS, 0, NO_WAIT, &parameters);
 }
 
 void enable_rundown(struct live *live, TRACEHANDLE session)
@@ -562,8 +587,14 @@ void enable_rundown(struct live *live, TRACEHANDLE session)
 void disable_provider(struct live *live, TRACEHANDLE session,
 		      const struct etw_provider_spec *provider)
 {
+	GUID guid = live_windows_guid(&provider->guid);
+	ULONG status;
+
 	if (provider->capture_at_stop != 0) {
 		enable_capture(live, session, provider, provider->capture_at_stop);
 	}
-	control(live, session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
+	status = disable(session, &guid);
+	if (status != ERROR_WMI_INSTANCE_NOT_FOUND) { /* with its session it was disabled, too */
+		complain(live, provider, "it could not be disabled", status);
+	}
 }

@@ -149,7 +149,7 @@ void *live_ask(live_question *question, void *context, ULONG *size, ULONG *statu
 
 /* ---- clock ---- */
 
-enum { ANCHOR_TRIES = 16 };
+enum { ANCHOR_TRIES = 16, COUNTS_100NS = 10000000 };
 
 int64_t consume_counter(void)
 {
@@ -168,6 +168,16 @@ static int64_t system_now(void)
 	now.u.LowPart = time.dwLowDateTime;
 	now.u.HighPart = time.dwHighDateTime;
 	return (int64_t)now.QuadPart;
+}
+
+void consume_system_clock(struct etw_source_clock *clock)
+{
+	int64_t now = system_now();
+
+	clock->type = ETW_CLOCK_SYSTEM_TIME;
+	clock->frequency = COUNTS_100NS;
+	clock->anchor_raw = now;
+	clock->anchor_time = now;
 }
 
 uint64_t consume_clock(struct etw_source_clock *clock)
@@ -213,10 +223,18 @@ static void add(uint64_t *total, uint32_t *seen, ULONG now)
 	}
 }
 
-void counters_begin(struct live *live)
+void counters_begin(struct live *live, const EVENT_TRACE_PROPERTIES *before)
 {
 	os_mutex_lock(live->source.mutex);
 	live->seen = (struct session_counters){ 0 };
+	if (before) {
+		live->seen = (struct session_counters){
+			.events_lost = (uint32_t)before->EventsLost,
+			.log_buffers_lost = (uint32_t)before->LogBuffersLost,
+			.realtime_buffers_lost = (uint32_t)before->RealTimeBuffersLost,
+			.buffers_written = (uint32_t)before->BuffersWritten,
+		};
+	}
 	live->buffers_before = live->source.statistics.buffers;
 	live->generation++;
 	os_mutex_unlock(live->source.mutex);
@@ -283,8 +301,10 @@ void counters_up(struct live *live, bool up)
  * because the system time may have been set since. */
 static uint64_t lag_ns(const struct live *live)
 {
-	return etw_ticks_to_ns(etw_time_between(live->newest_raw, consume_counter()),
-			       live->source.facts.clock.frequency);
+	const struct etw_source_clock *clock = &live->source.facts.clock;
+	int64_t now = clock->type == ETW_CLOCK_SYSTEM_TIME ? system_now() : consume_counter();
+
+	return etw_ticks_to_ns(etw_time_between(live->newest_raw, now), clock->frequency);
 }
 
 void counters_delivered(struct live *live)

@@ -13,6 +13,7 @@
  *   running_win32.c      what runs and is registered on the machine
  *   enable_win32.c       providers: enabling, filters, capturing state
  *   session_win32.c      the session: start, stale sessions, stop, changes by other programs
+ *   attach_win32.c       a session that another program controls
  *   harvest_win32.c      a second session for a moment: names of open files, disks, services
  *   reload_win32.c       other providers and kernel events while the session runs
  *   live_source_win32.c  opening, the run, the watcher, stopping, closing
@@ -251,6 +252,7 @@ struct live {
 	uint64_t names[ETW_NAMES_COUNT];
 	bool awaits_buffer; /* no buffer was delivered since the consumer began */
 	ULONG last_failure;
+	const char *obstacle; /* why a session cannot be attached to; NULL: its status says it */
 	bool conflict_reported;
 	bool faulted;             /* a callback faulted: never call ProcessTrace() again */
 	struct machine announced; /* facts that were announced to the sink */
@@ -268,6 +270,12 @@ static inline uint32_t kernel_flags_of(const struct live *live)
 static inline uint32_t kernel_groups_of(const struct live *live)
 {
 	return atomic_load_explicit(&live->kernel_groups, memory_order_relaxed);
+}
+
+/* Returns whether another program controls the session. */
+static inline bool is_attached(const struct live *live)
+{
+	return live->options.logger == ETW_LIVE_ATTACH;
 }
 
 /* ---- texts ---- */
@@ -301,10 +309,13 @@ void *live_ask(live_question *question, void *context, ULONG *size, ULONG *statu
 /* Sets the clock of a session that starts now: the frequency of the counter, and an anchor. Returns
  * the largest possible error of the anchor in ticks. */
 uint64_t consume_clock(struct etw_source_clock *clock);
+/* Makes the clock that of a session whose raw times are system time. */
+void consume_system_clock(struct etw_source_clock *clock);
 int64_t consume_counter(void); /* the present performance counter, in ticks */
 
-/* Call it when a session starts, because Windows then counts from 0 again. */
-void counters_begin(struct live *live);
+/* Call it when a session starts, because Windows then counts from 0 again. before: what a session
+ * that ran already has counted until now; NULL: nothing. */
+void counters_begin(struct live *live, const EVENT_TRACE_PROPERTIES *before);
 /* Returns the generation for counters_add(). Call it before the query of Windows. */
 unsigned counters_generation(struct live *live);
 /* Adds the growth of the counters since the last call, unless another session has started
@@ -557,6 +568,14 @@ void session_properties_init(struct session_properties *properties);
 unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHANDLE session,
 			    const struct session_identity *identity);
 void emergency_stop_remove(unsigned number); /* 0 is allowed */
+
+/* ---- a session that another program controls ---- */
+
+/* Finds the session instead of starting it. Returns a status of Windows; live->obstacle may say
+ * more about it. */
+ULONG attach_start(struct live *live);
+/* Reports kernel events that are needed and that the session does not have. */
+void attach_report_missing(const struct live *live, TRACEHANDLE session);
 
 /* ---- the harvest ---- */
 

@@ -153,7 +153,9 @@ static void anchor_when_due(struct live *live)
 	uint64_t apart = etw_time_between(expected, now.anchor_time) +
 			 etw_time_between(now.anchor_time, expected);
 
-	if (wrong > now.frequency / PRECISE_PER_SECOND ||
+	/* A session that is attached to may have system time. */
+	if (live->source.facts.clock.type != ETW_CLOCK_QPC ||
+	    wrong > now.frequency / PRECISE_PER_SECOND ||
 	    (apart < SET_100NS &&
 	     os_monotonic_ns() - live->last_anchor_ns < live->options.anchor_ms * NS_PER_MS)) {
 		return;
@@ -246,6 +248,13 @@ static void stop_and_wait(struct live *live)
 {
 	uint64_t deadline;
 
+	if (is_attached(live)) {
+		consume_abandon(live);
+		wait_for_consumer(live,
+				  os_monotonic_ns() + live->options.stop_grace_ms * NS_PER_MS);
+		session_stop(live);
+		return;
+	}
 	session_drain(live);
 	deadline = os_monotonic_ns() + live->options.stop_grace_ms * NS_PER_MS;
 	wait_for_delivery(live, deadline);
@@ -302,14 +311,38 @@ static void watch(void *context)
 
 static void report_start(struct live *live)
 {
+	if (is_attached(live)) {
+		live_report(live, ETW_SESSION_ATTACHED, "it is read, and nothing in it is changed");
+		return;
+	}
 	live_report(live, ETW_SESSION_STARTED, "%s",
 		    system_flags(live) != 0 ? "started, with system providers" : "started");
+}
+
+/* Returns whether the source waits until the session can be started, or until it can be attached
+ * to. */
+static bool must_wait(const struct live *live, ULONG status)
+{
+	return is_attached(live) ?
+		       status == ERROR_WMI_INSTANCE_NOT_FOUND :
+		       status == ERROR_ALREADY_EXISTS && live->options.logger == ETW_LIVE_NT_KERNEL;
+}
+
+/* Reports it once. */
+static void report_waiting(struct live *live)
+{
+	if (!live->conflict_reported && is_attached(live)) {
+		live_report(live, ETW_SESSION_ABSENT, "no such session runs; waiting");
+	} else if (!live->conflict_reported) {
+		live_report(live, ETW_SESSION_CONFLICT, "another program owns it; waiting");
+	}
+	live->conflict_reported = true;
 }
 
 /* Starts the session. The same failure is reported only once in a row. */
 static bool try_start(struct live *live)
 {
-	ULONG status = session_start(live);
+	ULONG status = is_attached(live) ? attach_start(live) : session_start(live);
 	struct etw_error err;
 
 	if (status == ERROR_SUCCESS) {
@@ -318,11 +351,8 @@ static bool try_start(struct live *live)
 		report_start(live);
 		return true;
 	}
-	if (status == ERROR_ALREADY_EXISTS && live->options.logger == ETW_LIVE_NT_KERNEL) {
-		if (!live->conflict_reported) {
-			live_report(live, ETW_SESSION_CONFLICT, "another program owns it; waiting");
-		}
-		live->conflict_reported = true;
+	if (must_wait(live, status)) {
+		report_waiting(live);
 	} else if (status != live->last_failure) {
 		session_error(live, "started", status, &err);
 		live_report(live, ETW_SESSION_NOT_RESTARTED, "%s", err.text);
@@ -356,7 +386,8 @@ static void handle_end(struct live *live, ULONG status)
 	if (reason == ETW_RESTART_ERROR) {
 		live_report(live, ETW_SESSION_LOST, "%s", live_error_text(status, text));
 	} else {
-		live_report(live, ETW_SESSION_LOST, "%s %s it",
+		live_report(live, is_attached(live) ? ETW_SESSION_ABSENT : ETW_SESSION_LOST,
+			    "%s %s it",
 			    session_changes_who(live->change, CHANGE_STOPPED, NULL, who),
 			    reason == ETW_RESTART_STOPPED ? "stopped" : "took");
 	}
@@ -558,7 +589,8 @@ static void set_facts(struct live *live, uint32_t processors)
 {
 	static const char *const types[] = { [ETW_LIVE_PRIVATE] = "system_logger",
 					     [ETW_LIVE_NT_KERNEL] = "nt_kernel_logger",
-					     [ETW_LIVE_USER] = "user" };
+					     [ETW_LIVE_USER] = "user",
+					     [ETW_LIVE_ATTACH] = "attached" };
 
 	live->source.facts = (struct etw_source_facts){
 		.name = live->name,
@@ -574,11 +606,10 @@ static void set_facts(struct live *live, uint32_t processors)
 
 static bool start_at_open(struct live *live, struct etw_error *err)
 {
-	ULONG status = session_start(live);
+	ULONG status = is_attached(live) ? attach_start(live) : session_start(live);
 
-	if (status == ERROR_ALREADY_EXISTS && live->options.logger == ETW_LIVE_NT_KERNEL) {
-		live_report(live, ETW_SESSION_CONFLICT, "another program owns it; waiting");
-		live->conflict_reported = true;
+	if (must_wait(live, status)) {
+		report_waiting(live);
 		return true;
 	}
 	if (status != ERROR_SUCCESS) {
@@ -610,6 +641,7 @@ struct etw_source *etw_source_open_live(const struct etw_live_options *options,
 	atomic_init(&live->kernel_flags, options->kernel_flags);
 	atomic_init(&live->kernel_groups, options->kernel_groups);
 	live->newest_raw = ETW_RECORD_NO_TIME;
+	live->source.statistics.sample_interval_100ns = UINT64_MAX;
 	atomic_init(&live->known_due, INT64_MAX);
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);

@@ -374,10 +374,17 @@ struct etw_canary *etw_canary_open(const char *version, struct etw_error *err)
 			  live_error_text(status, text));
 		goto fail;
 	}
-	/* Traits only repeat the name that is in each event, so a failure is harmless. Windows
-	 * copies them. */
-	EventSetInformation(canary->handle, (EVENT_INFO_CLASS)SET_TRAITS, (void *)(uintptr_t)traits,
-			    sizeof traits);
+	/* Without traits Windows ignores the type of a descriptor ("EVENT_INFO_CLASS enumeration",
+	 * Microsoft Learn): the description of an event would become its payload, so no canary
+	 * would be recognised. Windows copies the traits. */
+	status = EventSetInformation(canary->handle, (EVENT_INFO_CLASS)SET_TRAITS,
+				     (void *)(uintptr_t)traits, sizeof traits);
+	if (status != ERROR_SUCCESS) {
+		error_set(err, ETW_ERROR_SYSTEM,
+			  "the exporter's own provider cannot describe its events: %s",
+			  live_error_text(status, text));
+		goto fail;
+	}
 	os_mutex_lock(&canary->lock);
 	canary->registered = true;
 	os_mutex_unlock(&canary->lock);
@@ -552,6 +559,7 @@ static struct etw_provider_spec *find_or_add(const struct live *live, struct pro
 void canaries_open(struct live *live)
 {
 	if (live->options.canary && live->options.logger != ETW_LIVE_NT_KERNEL &&
+	    !is_attached(live) &&
 	    join(live->options.canary, &live->source, live->name, &live->canary_slot)) {
 		live->canary = live->options.canary;
 	}

@@ -139,6 +139,9 @@ void etw_live_change_apply(struct etw_live_change *change)
 	change->list = live->list;
 	live->list = next;
 	session_change_kernel(live, change->kernel_flags, change->kernel_groups);
+	if (is_attached(live) && session != 0) {
+		attach_report_missing(live, session);
+	}
 	if (enabled) {
 		enable_changed(change, session);
 	}

@@ -150,7 +150,7 @@ uint32_t system_flags(const struct live *live)
 
 static bool is_kernel(const struct live *live)
 {
-	return live->options.logger != ETW_LIVE_USER;
+	return live->options.logger != ETW_LIVE_USER && !is_attached(live);
 }
 
 static void fill_properties(const struct live *live, ULONG mode,
@@ -396,6 +396,22 @@ static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 	}
 }
 
+/* Reads the interval of processor samples, which is that of the machine: other programs may change
+ * it. */
+static void know_sample_interval(struct live *live)
+{
+	TRACE_PROFILE_INTERVAL interval = { 0 }; /* source 0: the timer */
+	ULONG returned = 0;
+	bool known = (kernel_flags_of(live) & EVENT_TRACE_FLAG_PROFILE) != 0 &&
+		     TraceQueryInformation(0, TraceSampledProfileIntervalInfo, &interval,
+					   sizeof interval, &returned) == ERROR_SUCCESS &&
+		     interval.Interval != 0;
+
+	os_mutex_lock(live->source.mutex);
+	live->source.statistics.sample_interval_100ns = known ? interval.Interval : UINT64_MAX;
+	os_mutex_unlock(live->source.mutex);
+}
+
 /* Starts the session and enables its events. If enabling fails, the session still runs. The caller
  * holds `settings`. */
 static ULONG start_and_enable(struct live *live)
@@ -418,7 +434,7 @@ static ULONG start_and_enable(struct live *live)
 	if (status != ERROR_SUCCESS) {
 		return status;
 	}
-	counters_begin(live);
+	counters_begin(live, NULL);
 	counters_add(live, counters_generation(live), &properties.base);
 	identity = first_query(live, session);
 	os_mutex_lock(&live->lock);
@@ -437,6 +453,7 @@ static ULONG start_and_enable(struct live *live)
 		enable_provider(live, session, i);
 	}
 	enable_changes(live, session, true);
+	know_sample_interval(live);
 	os_mutex_lock(&live->lock);
 	live->providers_enabled = true;
 	os_mutex_unlock(&live->lock);
@@ -534,7 +551,7 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	ULONG status;
 	char text[160];
 
-	if (!is_kernel(live) ||
+	if (live->options.logger == ETW_LIVE_USER ||
 	    (flags == kernel_flags_of(live) && groups == kernel_groups_of(live))) {
 		return;
 	}
@@ -544,8 +561,8 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	os_mutex_lock(&live->lock);
 	live->masks_known = false; /* so the watcher restores nothing meanwhile */
 	os_mutex_unlock(&live->lock);
-	if (session == 0) {
-		return; /* the session will be started with the new ones */
+	if (session == 0 || is_attached(live)) {
+		return; /* the session will be started with the new ones, or is another program's */
 	}
 	if (flags & EVENT_TRACE_FLAG_PROFILE) {
 		enable_profile_privilege();
@@ -575,11 +592,29 @@ static const char *clock_reason(const struct live *live)
 		       "";
 }
 
+/* Returns a reason why a session cannot be started that administrators meet, too: in this folder
+ * Windows keeps what no consumer has taken yet (seen on machines; the "EVENT_TRACE_PROPERTIES
+ * structure", Microsoft Learn, mentions the file). */
+static const char *backup_reason(const char *what, ULONG status)
+{
+	if (strcmp(what, "started") != 0) {
+		return "";
+	}
+	return status == ERROR_ACCESS_DENIED ?
+		       "; if you do, look whether the account SYSTEM may write to "
+		       "%SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup" :
+		       ", or %SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup has no room";
+}
+
 bool session_error(const struct live *live, const char *what, ULONG status, struct etw_error *err)
 {
 	char text[160];
 
 	live_error_text(status, text);
+	if (live->obstacle) {
+		return error_set(err, ETW_ERROR_SYSTEM, "session %s: it cannot be attached to: %s",
+				 live->name, live->obstacle);
+	}
 	if (is_kernel(live) && windows_in_container() &&
 	    (status == ERROR_ACCESS_DENIED || status == ERROR_INVALID_PARAMETER)) {
 		return error_set(err, ETW_ERROR_SYSTEM,
@@ -590,9 +625,15 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	}
 	switch (status) {
 	case ERROR_ACCESS_DENIED:
-		return error_set(
-			err, ETW_ERROR_SYSTEM, "session %s: %s: run as administrator%s", live->name,
-			text, is_kernel(live) ? "" : ", or as a member of Performance Log Users");
+		if (is_attached(live)) {
+			return error_set(err, ETW_ERROR_SYSTEM,
+					 "session %s: %s: this account may not read it", live->name,
+					 text);
+		}
+		return error_set(err, ETW_ERROR_SYSTEM, "session %s: %s: run as administrator%s%s",
+				 live->name, text,
+				 is_kernel(live) ? "" : ", or as a member of Performance Log Users",
+				 backup_reason(what, status));
 	case ERROR_NO_SUCH_PRIVILEGE:
 	case ERROR_PRIVILEGE_NOT_HELD:
 		return error_set(
@@ -603,9 +644,10 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	case ERROR_NO_SYSTEM_RESOURCES:
 		return error_set(
 			err, ETW_ERROR_SYSTEM,
-			"session %s: %s: all %u sessions, or all 8 with kernel events, are in use, or its "
-			"buffers are too large%s",
-			live->name, text, (unsigned)running_places(), clock_reason(live));
+			"session %s: %s: all %u sessions, or all 8 with kernel events, are in use, its "
+			"buffers are too large%s%s",
+			live->name, text, (unsigned)running_places(), backup_reason(what, status),
+			clock_reason(live));
 	default:
 		return error_set(err, ETW_ERROR_SYSTEM, "session %s: it cannot be %s: %s%s",
 				 live->name, what, text,
@@ -722,11 +764,12 @@ ULONG session_watch(struct live *live)
 	bool other;
 	ULONG status = query(live, &properties, &other);
 
+	know_sample_interval(live);
 	if (status == ERROR_SUCCESS) {
 		TRACEHANDLE session = session_running(live);
 
 		counters_add(live, generation, &properties.base);
-		if (session != 0) {
+		if (session != 0 && !is_attached(live)) {
 			restore_masks(live, session);
 			restore_real_time(live, session, &properties.base);
 		}
@@ -801,7 +844,7 @@ void session_flush(struct live *live)
 	struct session_properties properties;
 	TRACEHANDLE session = session_running(live);
 
-	if (session != 0) {
+	if (session != 0 && !is_attached(live)) {
 		session_properties_init(&properties);
 		ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
 	}
@@ -850,6 +893,10 @@ void session_stop(struct live *live)
 	ULONG status;
 	char text[160];
 
+	if (is_attached(live)) {
+		session_forget(live);
+		return;
+	}
 	os_mutex_lock(&live->lock);
 	drained = live->drained;
 	os_mutex_unlock(&live->lock);

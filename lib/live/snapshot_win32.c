@@ -65,6 +65,12 @@ struct snapshot {
 
 /* ---- processes and threads ---- */
 
+/* Returns the name that events of the kernel have for a process: Windows calls one by two names. */
+static const char *name_in_events(const char *name)
+{
+	return strcmp(name, "Memory Compression") == 0 ? "MemCompression" : name;
+}
+
 static void announce_processes(const struct etw_event_sink *sink, HANDLE snapshot)
 {
 	/* A unit of UTF-16 takes at most three bytes of UTF-8. */
@@ -75,7 +81,9 @@ static void announce_processes(const struct etw_event_sink *sink, HANDLE snapsho
 	     more = Process32NextW(snapshot, &entry)) {
 		/* Skip process 0: its name is "[System Process]" here, but Idle in events. */
 		if (entry.th32ProcessID != 0 && live_narrow(entry.szExeFile, name, sizeof name)) {
-			sink->on_process(sink->context, entry.th32ProcessID, name, strlen(name));
+			const char *known = name_in_events(name);
+
+			sink->on_process(sink->context, entry.th32ProcessID, known, strlen(known));
 		}
 	}
 }

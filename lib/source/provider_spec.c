@@ -275,6 +275,8 @@ static bool scope_equal(const struct etw_provider_spec *a, const struct etw_prov
 {
 	return a->id_count == b->id_count && a->ids_out == b->ids_out &&
 	       memcmp(a->ids, b->ids, a->id_count * sizeof a->ids[0]) == 0 &&
+	       a->stack_id_count == b->stack_id_count && a->stack_ids_out == b->stack_ids_out &&
+	       memcmp(a->stack_ids, b->stack_ids, a->stack_id_count * sizeof a->ids[0]) == 0 &&
 	       a->process_id_count == b->process_id_count &&
 	       memcmp(a->process_ids, b->process_ids,
 		      a->process_id_count * sizeof a->process_ids[0]) == 0 &&

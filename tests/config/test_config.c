@@ -702,6 +702,8 @@ static void every_logger_has_its_word(void **state)
 		{ "a: { logger: private }", LOGGER_PRIVATE },
 		{ "a: { logger: system_providers }", LOGGER_SYSTEM_PROVIDERS },
 		{ "NT Kernel Logger: { logger: nt_kernel_logger }", LOGGER_NT_KERNEL },
+		{ "NT Kernel Logger: { logger: attach }", LOGGER_ATTACH },
+		{ "EventLog-System: { logger: attach }", LOGGER_ATTACH },
 	};
 
 	(void)state;
@@ -793,11 +795,21 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		  "1:13: session 'a' has no provider: it would receive no event" },
 		{ "sessions: { a: { logger: mine } }\n",
 		  "1:26: unknown logger 'mine'; known: auto, private, system_providers, "
-		  "nt_kernel_logger, user" },
+		  "nt_kernel_logger, user, attach" },
+		{ "sessions: { a: { logger: attach, flush: 5s } }\n",
+		  "1:41: flush: not for logger: attach, because another program controls that "
+		  "session" },
+		{ "sessions: { NT Kernel Logger: { logger: attach, on_conflict: takeover } }\n",
+		  "1:62: on_conflict: not for logger: attach, because another program controls "
+		  "that session" },
+		{ "sessions: { a: { logger: attach }, b: { logger: private } }\n",
+		  "1:36: session 'b' would count kernel events again, which 'a' counts; only one "
+		  "session may have them, others are `logger: user`" },
 		{ "sessions: { a: { logger: nt_kernel_logger } }\n",
 		  "1:26: logger: nt_kernel_logger needs a session called 'NT Kernel Logger'" },
 		{ "sessions: { nt kernel logger: {} }\n",
-		  "1:13: a session called 'NT Kernel Logger' needs logger: nt_kernel_logger" },
+		  "1:13: a session called 'NT Kernel Logger' needs logger: nt_kernel_logger, or "
+		  "attach" },
 		{ "sessions: { NT Kernel Logger: { logger: nt_kernel_logger, providers: [P] } }\n",
 		  "1:70: providers: the NT Kernel Logger takes kernel events only; give providers "
 		  "a session of their own" },

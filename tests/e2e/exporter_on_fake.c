@@ -6,8 +6,9 @@
  *
  * The machine has a disk, a service, and a provider whose events Windows alone can describe; with
  * FAKE_LARGE_DESCRIPTION in the environment the description is too large for a record of a
- * recording. With FAKE_NO_RIGHTS the program may not control sessions; FAKE_OTHER_SESSION is the
- * name of one that another program has.
+ * recording. With FAKE_NO_RIGHTS the program may not control sessions. With FAKE_OTHER_SESSION
+ * another program has a session of that name, with kernel events and the provider whose events are
+ * written, and has it still at the end.
  *
  * A thread beside it makes the machine's events, as lines on standard input say. "flood FILE
  * SECONDS" plays the recording over and over, and writes events of a provider, as fast as the
@@ -500,6 +501,18 @@ static void control(void *context)
 	*(bool *)context = good;
 }
 
+static void start_other_session(const char *name)
+{
+	static const GUID provider = { 0x10adf00d, 0x10ad, 0x10ad, { 1, 2, 3, 4, 5, 6, 7, 8 } };
+
+	if (name && (!fake_etw_other_start(
+			     name, EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE,
+			     EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_DISK_IO) ||
+		     !fake_etw_other_enable(name, &provider, 5, UINT64_MAX))) {
+		abort();
+	}
+}
+
 /* ThreadSanitizer reports a thread that is left; the input of its tests ends. */
 #if defined(__SANITIZE_THREAD__)
 enum { JOINS_ALWAYS = true };
@@ -512,6 +525,7 @@ int main(int argc, char **argv)
 	static const struct fake_etw_options machine = { .processors = 8 };
 	/* The thread may outlive this function: a program that has failed does not wait for it. */
 	static bool good;
+	const char *other = getenv("FAKE_OTHER_SESSION");
 	struct os_thread thread;
 	struct etw_error err = { 0 };
 	bool left;
@@ -525,9 +539,7 @@ int main(int argc, char **argv)
 	if (getenv("FAKE_NO_RIGHTS")) {
 		fake_etw_set_rights(FAKE_ETW_NO_RIGHTS);
 	}
-	if (getenv("FAKE_OTHER_SESSION")) {
-		fake_etw_other_start(getenv("FAKE_OTHER_SESSION"), EVENT_TRACE_REAL_TIME_MODE, 0);
-	}
+	start_other_session(other);
 	/* Events of the exporter's own would go on when all else stands still. */
 	fake_etw_fail_always("EventWriteTransfer", ERROR_NOT_ENOUGH_MEMORY);
 	if (!os_thread_start(&thread, control, &good, &err)) {
@@ -540,7 +552,7 @@ int main(int argc, char **argv)
 	}
 	status = PROGRAM_MAIN(argc, argv);
 	atomic_store(&has_ended, true);
-	left = fake_etw_open_things().sessions + fake_etw_open_things().traces > 0;
+	left = fake_etw_open_things().sessions + fake_etw_open_things().traces > (other ? 1 : 0);
 	if (left) {
 		fprintf(stderr, "exporter_on_fake: sessions are left behind\n");
 	}
@@ -548,6 +560,10 @@ int main(int argc, char **argv)
 		return status;
 	}
 	os_thread_join(&thread);
+	if (other && !fake_etw_other_stop(other)) {
+		fprintf(stderr, "exporter_on_fake: the session of another program is gone\n");
+		good = false;
+	}
 	fake_etw_reset(NULL);
 	return status == EXIT_SUCCESS && (!good || left) ? EXIT_FAILURE : status;
 }

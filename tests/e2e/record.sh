@@ -142,5 +142,17 @@ no_gaps "$work/ring.etl"
 bytes=$(wc -c <"$work/ring.etl")
 [ "$bytes" -gt 1000000 ] && [ "$bytes" -lt 8000000 ] || fail "the ring has $bytes bytes"
 "$ETWTOOL" dump --format text "$work/ring.etl" | awk 'NR <= 2000' | says 'Process/DCStart' || fail "the ring has no rundown"
+
+# The session of another program: it has other buffers, so fewer events; it runs on, as the fake checks at the end.
+cat >"$work/config.yaml" <<-'YAML'
+	sessions: { theirs: { logger: attach } }
+YAML
+FAKE_OTHER_SESSION=theirs start_record "$work/theirs.etl"
+emit burst 2000
+kill -INT "$record_pid"
+end_record 0
+says -E 'theirs.etl: [0-9]+ events in .* 0 events lost' <"$work/stdout" || fail "no result: $(cat "$work/stdout" "$work/log")"
+no_gaps "$work/theirs.etl"
+"$ETWTOOL" dump --format text "$work/theirs.etl" | says 'DiskIo/Write' || fail "no kernel events of the other program's session"
 exec 3>&-
 echo "ok: recordings of sessions, whole and of a ring"

@@ -70,7 +70,8 @@ out="$work/all of it"
 [ "$status" = 1 ] || fail "exit $status: the fake reports no activity, so rows must fail"
 python3 -m zipfile -l "$out.zip" >"$work/listed" || fail "no archive: $(cat "$work/out" "$work/err")"
 for name in README.txt summary.txt assumptions.txt machine.csv sessions-before.csv sessions-after.csv session.csv timeline.csv \
-	loggers.csv self-test.txt self-test.csv before.prom after.prom service.csv service.yaml; do
+	loggers.csv self-test.txt self-test.csv before.prom after.prom disks.csv kernel-masks.csv kernel-counts.csv all-kernel.etl \
+	service.csv service.yaml; do
 	says "^$name " "$work/listed"
 done
 says '^Self-test: [1-9][0-9]* of [0-9]* rows failed:' "$out/summary.txt"

@@ -447,7 +447,7 @@ static void fill_header(const struct fake_session *session, EVENT_TRACE_LOGFILEW
 	header->NumberOfProcessors = fake.options.processors;
 	header->LogFileMode = session->mode;
 	header->PointerSize = 8;
-	header->ReservedFlags = session->clock;
+	header->ReservedFlags = fake_otherwise("C3a") ? 0 : session->clock;
 	if (fake.options.bare_log_header) {
 		return;
 	}

@@ -312,6 +312,10 @@ static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 	if (!fake_rights_for(session->system_logger)) {
 		return ERROR_ACCESS_DENIED;
 	}
+	if (code == EVENT_CONTROL_CODE_DISABLE_PROVIDER && parameters &&
+	    parameters->EnableFilterDesc) {
+		return ERROR_INVALID_PARAMETER;
+	}
 	enable->provider = *provider;
 	if (code == EVENT_CONTROL_CODE_ENABLE_PROVIDER) {
 		if (!session->system_logger &&

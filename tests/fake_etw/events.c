@@ -110,7 +110,8 @@ static uint32_t with_write(struct fake_session *session, const struct fake_etw_e
 uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event *event,
 		      const struct fake_enable *enable)
 {
-	return with_write(session, event, enable, fake_buffer_write);
+	return with_write(session, event, enable,
+			  session->file ? fake_log_write : fake_buffer_write);
 }
 
 /* Names in a filter stand between semicolons. */
@@ -229,7 +230,7 @@ uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 
 		if (session->used && session_wants(session, event, kernel, &enable)) {
 			/* The kernel logs to each session by itself; EventWrite wants all. */
-			bool room = event->classic ||
+			bool room = event->classic || session->file ||
 				    with_write(session, event, enable, fake_buffer_make_room) == 0;
 
 			receivers[count++] = (struct receiver){ session, enable, room };

@@ -171,6 +171,7 @@ struct fake_session {
 
 	struct fake_enable *enables; /* FAKE_ENABLES of them, owned */
 	unsigned enable_count;
+	struct etw_writer *file; /* owned; NULL: it writes none */
 	CLASSIC_EVENT_ID *stack_events; /* owned */
 	unsigned stack_event_count;
 };
@@ -312,6 +313,11 @@ void fake_buffer_done(struct fake_session *session);
 void fake_queue_add(struct fake_queue *queue, struct fake_buffer *buffer);
 void fake_queue_done(struct fake_queue *queue);
 const struct fake_stored *fake_buffer_at(const struct fake_buffer *buffer, size_t offset);
+
+/* log_file.c: a session that writes a file, which is complete when it has stopped. */
+uint32_t fake_log_open(struct fake_session *session, const WCHAR *name);
+uint32_t fake_log_write(struct fake_session *session, const struct fake_write *write);
+void fake_log_close(struct fake_session *session); /* if it writes one */
 
 /* consumer.c */
 void fake_consumer_queue(struct fake_session *session, struct fake_buffer *buffer);

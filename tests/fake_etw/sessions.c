@@ -11,7 +11,7 @@
 	 EVENT_TRACE_INDEPENDENT_SESSION_MODE | EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING | \
 	 EVENT_TRACE_USE_MS_FLUSH_TIMER | EVENT_TRACE_USE_PAGED_MEMORY |                 \
 	 EVENT_TRACE_STOP_ON_HYBRID_SHUTDOWN | EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN |  \
-	 EVENT_TRACE_BUFFERING_MODE)
+	 EVENT_TRACE_BUFFERING_MODE | EVENT_TRACE_FILE_MODE_SEQUENTIAL)
 
 static const WCHAR kernel_logger_name[] = u"NT Kernel Logger";
 
@@ -111,11 +111,13 @@ static uint32_t check_modes(const EVENT_TRACE_PROPERTIES *properties, bool syste
 		fake_refuse("StartTraceW", "this LogFileMode");
 		return ERROR_NOT_SUPPORTED;
 	}
-	if (names_file(properties)) {
-		fake_refuse("StartTraceW", "a log file");
+	if (names_file(properties) != ((mode & EVENT_TRACE_FILE_MODE_SEQUENTIAL) != 0) ||
+	    (names_file(properties) && (mode & EVENT_TRACE_REAL_TIME_MODE) != 0)) {
+		fake_refuse("StartTraceW", "a log file that is not sequential alone");
 		return ERROR_NOT_SUPPORTED;
 	}
-	if ((mode & (EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_BUFFERING_MODE)) == 0) {
+	if ((mode & (EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_BUFFERING_MODE |
+		     EVENT_TRACE_FILE_MODE_SEQUENTIAL)) == 0) {
 		return ERROR_BAD_PATHNAME;
 	}
 	if ((mode & EVENT_TRACE_BUFFERING_MODE) != 0 && (mode & EVENT_TRACE_REAL_TIME_MODE) != 0) {
@@ -325,6 +327,15 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 			(session->mode & EVENT_TRACE_USE_MS_FLUSH_TIMER) != 0 ? 1000 : 1;
 	}
 	set_buffers(session, properties);
+	if (names_file(properties)) {
+		error = fake_log_open(session, (const WCHAR *)((const char *)properties +
+							       properties->LogFileNameOffset));
+		if (error != 0) {
+			session->used = false;
+			free_lists(session);
+			return error;
+		}
+	}
 	session->next_flush_ns = fake_clock_monotonic_ns();
 	fake_buffer_tick(session, session->next_flush_ns); /* the timer starts now */
 	fake_session_set_mask(session, 0, properties->EnableFlags);
@@ -384,6 +395,7 @@ void fake_session_stop(struct fake_session *session, uint32_t pid)
 		fake_changes_session(session, FAKE_CHANGE_STOPPED, pid);
 	}
 	fake_buffer_flush(session);
+	fake_log_close(session);
 	session->used = false;
 	fake_consumer_session_gone(session->handle);
 	fake_buffer_done(session);

@@ -119,6 +119,26 @@ static void open_trace_fills_the_log_file_header(void **state)
 	recorder_close(&recorder);
 }
 
+static void open_trace_reports_the_clock_of_the_session(void **state)
+{
+	(void)state;
+	for (ULONG clock = 1; clock <= 3; clock++) {
+		struct recorder_properties properties;
+		struct recorder recorder = { 0 };
+		TRACEHANDLE session;
+
+		recorder_properties(&properties, false);
+		properties.base.Wnode.ClientContext = clock;
+		assert_int_equal(StartTraceW(&session, u"one", &properties.base), 0);
+		assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
+		assert_int_equal(recorder.log.LogfileHeader.ReservedFlags, clock);
+		recorder_close(&recorder);
+		assert_int_equal(ControlTraceW(session, NULL, &properties.base,
+					       EVENT_TRACE_CONTROL_STOP),
+				 0);
+	}
+}
+
 static void process_trace_checks_its_handles(void **state)
 {
 	struct recorder recorder = { 0 };
@@ -602,6 +622,7 @@ int main(void)
 		ROW(open_trace_needs_a_session_that_runs),
 		ROW(open_trace_needs_rights),
 		ROW(open_trace_fills_the_log_file_header),
+		ROW(open_trace_reports_the_clock_of_the_session),
 		ROW(process_trace_checks_its_handles),
 		ROW(process_trace_wants_a_session_in_real_time_mode),
 		ROW(process_trace_blocks_until_the_trace_is_closed),

@@ -290,6 +290,31 @@ static void enabling_checks_its_arguments(void **state)
 	assert_int_equal(enable(one, &some_provider, 5, 0), ERROR_ACCESS_DENIED);
 }
 
+static void a_provider_is_disabled_without_filters(void **state)
+{
+	ULONG pid = 4;
+	EVENT_FILTER_DESCRIPTOR filter = { .Ptr = (ULONGLONG)(ULONG_PTR)&pid,
+					   .Size = sizeof(pid),
+					   .Type = EVENT_FILTER_TYPE_PID };
+	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2,
+					       .EnableFilterDesc = &filter,
+					       .FilterDescCount = 1 };
+	struct fake_etw_session session;
+	TRACEHANDLE one;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
+	assert_int_equal(enable_with(one, &parameters), 0);
+	assert_int_equal(EnableTraceEx2(one, &some_provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0,
+					0, 0, 0, &parameters),
+			 ERROR_INVALID_PARAMETER);
+	assert_true(fake_etw_session("one", &session));
+	assert_int_equal(session.providers, 1);
+	assert_int_equal(disable(one, &some_provider), 0);
+	assert_true(fake_etw_session("one", &session));
+	assert_int_equal(session.providers, 0);
+}
+
 static void eight_sessions_may_enable_a_provider(void **state)
 {
 	WCHAR name[3] = u"a0";
@@ -627,6 +652,35 @@ static void a_trace_logging_event_contains_its_description(void **state)
 	assert_int_equal(EventUnregister(provider), 0);
 }
 
+static void without_traits_a_description_is_payload(void **state)
+{
+	static const uint8_t event[] = { 5, 0, 0, 'e', 0 };
+	static const EVENT_DESCRIPTOR descriptor = { .Channel = 11, .Level = 5 };
+	struct recorder recorder = { 0 };
+	EVENT_DATA_DESCRIPTOR data[2];
+	REGHANDLE provider;
+	TRACEHANDLE one;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
+	assert_int_equal(enable(one, &some_provider, 5, 0), 0);
+	assert_int_equal(EventRegister(&some_provider, NULL, NULL, &provider), 0);
+	EventDataDescCreate(&data[0], event, sizeof(event));
+	data[0].Reserved = 1; /* EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA */
+	EventDataDescCreate(&data[1], "pay", 3);
+	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 2, data), 0);
+	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
+	recorder_run(&recorder);
+	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(fake_etw_drain("one", WAIT_MS));
+	assert_int_equal(recorder.events[0].item_count, 0);
+	assert_int_equal(recorder.events[0].payload_size, sizeof(event) + 3);
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	recorder_close(&recorder);
+	assert_int_equal(EventUnregister(provider), 0);
+}
+
 static void writing_has_limits(void **state)
 {
 	static const EVENT_DESCRIPTOR descriptor = { .Level = 4 };
@@ -896,6 +950,7 @@ int main(void)
 		ROW(a_provider_may_come_later),
 		ROW(enabling_waits_for_the_callback_or_says_that_it_did_not),
 		ROW(enabling_checks_its_arguments),
+		ROW(a_provider_is_disabled_without_filters),
 		ROW(eight_sessions_may_enable_a_provider),
 		ROW(levels_and_keywords_choose_events),
 		ROW(filters_choose_events),
@@ -906,6 +961,7 @@ int main(void)
 		ROW(properties_add_items),
 		ROW(a_registered_provider_writes_events),
 		ROW(a_trace_logging_event_contains_its_description),
+		ROW(without_traits_a_description_is_payload),
 		ROW(writing_has_limits),
 		ROW(flags_choose_kernel_events),
 		ROW(system_providers_are_for_system_loggers_of_new_builds),

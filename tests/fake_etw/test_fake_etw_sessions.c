@@ -15,6 +15,12 @@
 
 #include <cmocka.h>
 
+#include <etw/kernel.h>
+#include <etw/recording.h>
+#include <etw/source.h>
+
+#include "tests/support/temporary.h"
+
 static const WCHAR kernel_logger[] = u"NT Kernel Logger";
 
 static int reset(void **state)
@@ -845,6 +851,65 @@ static void sessions_are_filled_and_stops_are_observed(void **state)
 	recorder_close(&recorder);
 }
 
+static void see_type(void *context, const struct etw_record *record)
+{
+	unsigned *types = context;
+
+	types[record->type]++;
+}
+
+static void a_session_may_write_a_file(void **state)
+{
+	static const GUID process = {
+		0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
+	};
+	struct fake_etw_event event = { .provider = process,
+					.descriptor = { .Opcode = 1, .Version = 4 },
+					.classic = true,
+					.process_id = 8,
+					.thread_id = 9,
+					.payload = "payload",
+					.payload_size = 8 };
+	char path[TEMPORARY_PATH_SIZE];
+	unsigned types[ETW_RECORD_TYPE_COUNT] = { 0 };
+	const struct etw_event_sink sink = { .context = types, .on_event = see_type };
+	struct recorder_properties properties;
+	struct etw_source *source;
+	TRACEHANDLE session;
+
+	(void)state;
+	temporary_path(path, "etl");
+	recorder_properties(&properties, true);
+	properties.base.LogFileMode = EVENT_TRACE_SYSTEM_LOGGER_MODE |
+				      EVENT_TRACE_FILE_MODE_SEQUENTIAL;
+	properties.base.EnableFlags = EVENT_TRACE_FLAG_PROCESS;
+	properties.base.LogFileNameOffset = offsetof(struct recorder_properties, file);
+	for (size_t i = 0; i <= strlen(path); i++) {
+		properties.file[i] = (WCHAR)path[i];
+	}
+	assert_int_equal(StartTraceW(&session, u"one", &properties.base), 0);
+	assert_int_equal(fake_etw_emit(&event), 1);
+	event.process_id = event.thread_id = ETW_RECORD_NO_ID; /* as kernel events without ids */
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_int_equal(recorder_stop(u"one"), 0);
+	source = etw_source_open_file(path, &(struct etw_source_file_options){ .single_pass = true },
+				      NULL);
+	assert_non_null(source);
+	assert_true(etw_source_run(source, &sink, NULL));
+	etw_source_close(source);
+	remove(path);
+	assert_int_equal(types[ETW_RECORD_SYSTEM], 2); /* with the header of the file */
+	assert_int_equal(types[ETW_RECORD_PERFINFO], 1);
+	/* A file that cannot be made. */
+	recorder_properties(&properties, true);
+	properties.base.LogFileMode = EVENT_TRACE_SYSTEM_LOGGER_MODE |
+				      EVENT_TRACE_FILE_MODE_SEQUENTIAL;
+	properties.base.LogFileNameOffset = offsetof(struct recorder_properties, file);
+	memcpy(properties.file, u"/nowhere/at/all.etl", sizeof u"/nowhere/at/all.etl");
+	assert_int_equal(StartTraceW(&session, u"one", &properties.base), ERROR_PATH_NOT_FOUND);
+	assert_int_equal(fake_etw_open_things().sessions, 0);
+}
+
 static void a_row_does_not_hold_when_the_test_requests_it(void **state)
 {
 	TRACEHANDLE handles[2];
@@ -896,6 +961,7 @@ int main(void)
 		ROW(a_stop_returns_losses_of_its_own_records),
 		ROW(the_number_of_sessions_is_configured),
 		ROW(sessions_are_filled_and_stops_are_observed),
+		ROW(a_session_may_write_a_file),
 		ROW(a_row_does_not_hold_when_the_test_requests_it),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_sessions", tests, NULL, NULL);

@@ -20,13 +20,13 @@
 #include "base/glob.h"
 #include "base/series.h"
 #include "base/text.h"
+#include "base/utc.h"
 #include "config/listen_address.h"
 #include "etwtool/diff/fail_if.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/event_filter.h"
 #include "etwtool/relog/event_lines.h"
 #include "etwtool/relog/set_fields.h"
-#include "etwtool/utc.h"
 #include "exporter/rules/language/probe.h"
 #include "lib/decode/event_table.h"
 #include "lib/etl/file.h"
@@ -282,10 +282,10 @@ static void read_series(char *const *lines, size_t count)
 static void read_time(const char *text)
 {
 	char printed[UTC_TEXT_SIZE];
-	struct filter_time time = { 0 };
+	struct utc_moment time = { 0 };
 	int64_t again;
 
-	if (filter_time_read(&time, text, NULL) && !time.relative &&
+	if (utc_moment_read(&time, text, NULL) && !time.relative &&
 	    utc_format(time.time_100ns, printed)) {
 		must(utc_parse(printed, &again) && again == time.time_100ns);
 	}

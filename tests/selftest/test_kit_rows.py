@@ -4,7 +4,8 @@
 
 Each row of tests/fake_etw/BEHAVIOUR.md that is marked **assumed** is a row of the table, and each section of docs/windows.md with
 such a mark is one that begins with W and its number; other facts of docs/windows.md may be tested, too. A row of the table that
-BEHAVIOUR.md does not assume is a fault. Each row has a probe, or the reason why there is none. Prints the differences and exits 1.
+BEHAVIOUR.md does not assume is a fault. Each row has a probe, an answer from the recording of kernel events, or
+the reason why there is neither. Prints the differences and exits 1.
 """
 import re
 import sys
@@ -32,7 +33,7 @@ def assumed_sections():
 
 
 def main():
-    table = re.findall(r'\{ "([A-Z]\d+[a-z]*)", "((?:[^"\\]|\\.)*)",\s*(BY|CANNOT)\(', read(TABLE))
+    table = re.findall(r'\{ "([A-Z]\d+[a-z]*)", "((?:[^"\\]|\\.)*)",\s*(BY|RECORDED|CANNOT)\(', read(TABLE))
     names = [name for name, _, _ in table]
     rows = {name for name in names if not name.startswith("W")}
     sections = {re.match(r"W(\d+)", name).group(1) for name in names if name.startswith("W")}

@@ -33,11 +33,29 @@ struct script {
 	bool acted;
 };
 
+/* Disk 7 writes 4096 bytes (DiskIo_TypeGroup1: DiskNumber, IrpFlags, TransferSize, …). */
+static void write_to_disk(void)
+{
+	static const GUID disk_class = {
+		0x3d6fa8d4, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
+	};
+	static const uint32_t payload[14] = { 7, 0, 4096 };
+
+	fake_etw_emit(&(struct fake_etw_event){ .provider = disk_class,
+						.descriptor = { .Opcode = 11, .Version = 3 },
+						.classic = true,
+						.process_id = 4,
+						.thread_id = 8,
+						.payload = payload,
+						.payload_size = sizeof payload });
+}
+
 static bool act(void *context, struct activity *done, struct etw_error *err)
 {
 	struct script *script = context;
 
 	script->acted = true;
+	write_to_disk();
 	if (script->fails) {
 		return error_set(err, ETW_ERROR_SYSTEM, "a temporary file cannot be created");
 	}
@@ -111,6 +129,7 @@ static bool run_limited(const struct place *place, struct script *script, bool p
 	const struct kit_options options = { .folder = place->folder,
 					     .private_names = private_names,
 					     .call_ms = call_ms,
+					     .kernel_ms = 1,
 					     .self_test = { .act = act,
 							    .context = script,
 							    .process = "etw_selftest",
@@ -173,6 +192,28 @@ static void check_has_not(const struct place *place, const char *name, const cha
 	free(text);
 }
 
+/* What the kernel reports when all its flags come on: an image of a driver, and a minifilter's call
+ * with a start. */
+static void add_kernel_events(uint64_t base)
+{
+	static const GUID image = {
+		0x2cb15d1d, 0x5fc1, 0x11d2, { 0xab, 0xe1, 0x00, 0xa0, 0xc9, 0x11, 0xf5, 0x18 }
+	};
+	uint64_t payload[6] = { base };
+	LARGE_INTEGER now;
+
+	fake_etw_add_existing(&image, 3, payload, sizeof payload);
+	QueryPerformanceCounter(&now);
+	payload[0] = (uint64_t)now.QuadPart;
+	fake_etw_add_rundown(&(struct fake_etw_event){ .provider = fake_file_class,
+						       .descriptor = { .Opcode = 99, .Version = 3 },
+						       .classic = true,
+						       .process_id = 4,
+						       .thread_id = 8,
+						       .payload = payload,
+						       .payload_size = sizeof payload });
+}
+
 static void every_part_leaves_its_file(void **state)
 {
 	static const struct {
@@ -196,6 +237,14 @@ static void every_part_leaves_its_file(void **state)
 		{ "assumptions.txt", "B5    no probe " },
 		{ "self-test.txt", "bytes written to files" },
 		{ "self-test.csv", "what,expected,counted," },
+		{ "kernel-masks.csv", "StartTraceW with all flags,0,0x" },
+		{ "kernel-masks.csv", "TraceSetInformation with all groups,0,0x" },
+		{ "kernel-masks.csv", "events lost,0," },
+		{ "kernel-counts.csv", ",FileIo,FltPostOpCompletion,99,3,system,48,1,1,1,0,0\n" },
+		{ "summary.txt", "answered: W1e W11a; no event for: W11b\n" },
+		{ "assumptions.txt", "W11a  confirmed " },
+		{ "assumptions.txt", "address 0 in 0 of 2 images of drivers" },
+		{ "disks.csv", "family,disk,bytes\netw_disk_written_bytes_total,7,4096\n" },
 		{ "before.prom", "etw_session_up{" },
 		{ "after.prom", "etw_session_up{" },
 	};
@@ -206,6 +255,7 @@ static void every_part_leaves_its_file(void **state)
 	char *summary;
 
 	assert_true(fake_etw_other_start("Other Session", EVENT_TRACE_REAL_TIME_MODE, 0));
+	add_kernel_events(0xfffff80a10000000);
 	assert_true(run(place, &script, false, &report, &err));
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		check_has(place, files[i].name, files[i].part);
@@ -234,6 +284,38 @@ static void a_refuted_assumption_stands_in_the_summary(void **state)
 	text_free(&report);
 }
 
+/* As if Windows hid addresses from callers without SeDebugPrivilege. */
+static void hidden_addresses_are_a_refuted_assumption(void **state)
+{
+	const struct place *place = *state;
+	struct script script = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
+
+	add_kernel_events(0);
+	assert_true(run(place, &script, false, &report, &err));
+	check_has(place, "assumptions.txt", "W1e   REFUTED ");
+	check_has(place, "summary.txt", "address 0 in 2 of 2 images of drivers");
+	text_free(&report);
+}
+
+/* The recording has names of files, which no mask reaches. */
+static void with_masked_names_the_recording_of_kernel_events_does_not_stay(void **state)
+{
+	const struct place *place = *state;
+	struct script script = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
+	char path[PATH_SIZE];
+
+	add_kernel_events(0xfffff80a10000000);
+	assert_true(run(place, &script, true, &report, &err));
+	check_has(place, "kernel-counts.csv", ",FileIo,FltPostOpCompletion,99,");
+	snprintf(path, sizeof path, "%s/all-kernel.etl", place->folder);
+	assert_null(os_file_open(path, NULL));
+	text_free(&report);
+}
+
 /* Without rights nothing works, and each part says so. */
 static void a_part_that_fails_does_not_lose_the_others(void **state)
 {
@@ -250,6 +332,9 @@ static void a_part_that_fails_does_not_lose_the_others(void **state)
 	check_has(place, "loggers.csv", "\nprivate,5,,,,,,,,\n");
 	check_has(place, "timeline.csv", "moment,StartTraceW returned,,5,");
 	check_has(place, "session.csv", ",5,,,,");
+	check_has(place, "kernel-masks.csv", "StartTraceW with all flags,5,");
+	check_has(place, "summary.txt", "  all-kernel.etl: it was not recorded; ");
+	check_has(place, "assumptions.txt", "W11a  not tested ");
 	check_has(place, "assumptions.txt", "C1a   ");
 	text_free(&report);
 }
@@ -362,6 +447,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(every_part_leaves_its_file),
 		TEST(a_refuted_assumption_stands_in_the_summary),
+		TEST(hidden_addresses_are_a_refuted_assumption),
+		TEST(with_masked_names_the_recording_of_kernel_events_does_not_stay),
 		TEST(a_part_that_fails_does_not_lose_the_others),
 		TEST(an_activity_that_fails_is_a_line),
 		TEST(a_stop_leaves_what_was_collected),

@@ -630,7 +630,8 @@ static void what_cannot_be_tried_is_one_sentence(void **state)
 		{ "a file cannot be held open", { .fails_early = true }, false },
 		{ "the self-test was stopped", { .stop = true }, false },
 		{ "session etw_exporter_self_test: access is denied (error 5): run as "
-		  "administrator",
+		  "administrator; if you do, look whether the account SYSTEM may write to "
+		  "%SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup",
 		  { 0 },
 		  true },
 	};

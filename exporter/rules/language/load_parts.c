@@ -77,7 +77,7 @@ const struct yaml_shape load_field_shape = {
 		"(Thread/CSwitch); ExitResult (Process); Driver (with Routine or "
 		"RoutineAddr); Service (svchost); Event.Sid, "
 		"Event.TerminalSession, Event.ProcessStartKey, Event.ContainerId, Event.ActivityId, "
-		"Event.RelatedActivityId, Event.EventKey, Event.StackDepth, Event.StackMatchId. Inside a "
+		"Event.RelatedActivityId, Event.EventKey, Event.StackDepth, Event.StackMatchId, Event.KernelTime, Event.UserTime. Inside a "
 		"field: a.b a member, a[0] an element, a.count the number of elements, [3] the fourth "
 		"field.",
 };

@@ -465,6 +465,26 @@ static void extended_items_are_fields(void **state)
 	}
 }
 
+static void cpu_times_of_the_header_are_fields(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(
+		&run,
+		X "- { name: a_total, type: counter, help: h, labels: { k: Event.KernelTime, u: "
+		  "Event.UserTime }, events: [{ event: '{" PROVIDER "}/9' }] }\n",
+		NULL);
+	rule_run_other(&run, PROVIDER, 9);
+	run.record.cpu_times = UINT64_C(7) << 32 | 5;
+	assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
+	rule_run_expect(&run, "a_total{k=\"5\",u=\"7\"} 1");
+	run.record.cpu_times = ETW_RECORD_NO_CPU_TIMES;
+	assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
+	rule_run_expect(&run, "a_total{k=\"_none\",u=\"_none\"} 1");
+	rule_run_close(&run);
+}
+
 static void a_stack_of_either_width_has_its_depth(void **state)
 {
 	static const struct etw_out_item narrow = { ETW_EXTENDED_STACK32, sizeof stack32, stack32 };
@@ -541,6 +561,7 @@ int main(void)
 		cmocka_unit_test(a_missing_element_is_counted_and_no_zero),
 		cmocka_unit_test(a_payload_that_ends_before_the_element_is_truncated),
 		cmocka_unit_test(extended_items_are_fields),
+		cmocka_unit_test(cpu_times_of_the_header_are_fields),
 		cmocka_unit_test(a_stack_of_either_width_has_its_depth),
 		cmocka_unit_test(a_sid_that_is_none_is_counted),
 		cmocka_unit_test(the_activity_of_the_header_is_a_field),

@@ -3,6 +3,7 @@
  * Every type of record header, with what can be in it.
  */
 #include <etw/kernel.h>
+#include <etw/mirror.h>
 
 #include "lib/etl/record.h"
 
@@ -67,6 +68,50 @@ static void kernel_headers_of_every_type_are_read(void **state)
 		assert_memory_equal(walk.record.payload, "payload", 7);
 		assert_false(etl_walk_next(&walk));
 		assert_null(walk.stopped);
+		free(copy);
+		free(b);
+	}
+}
+
+/* Headers that have CPU times give them, all others say that they have none. */
+static void cpu_times_are_those_of_the_header(void **state)
+{
+	enum { PRIVATE = 0x0002, NO_CPU_TIMES = 0x0010 };
+	static const struct {
+		enum etw_record_type type;
+		uint16_t flags;
+		bool has_times;
+	} cases[] = {
+		{ ETW_RECORD_SYSTEM, 0, true },       { ETW_RECORD_COMPACT, 0, false },
+		{ ETW_RECORD_PERFINFO, 0, false },    { ETW_RECORD_FULL, 0, true },
+		{ ETW_RECORD_INSTANCE, 0, false },    { ETW_RECORD_EVENT, 0, true },
+		{ ETW_RECORD_EVENT, PRIVATE, false }, { ETW_RECORD_EVENT, NO_CPU_TIMES, false },
+		{ ETW_RECORD_MESSAGE, 0, false },
+	};
+	struct etl_format format = bytes_format(8, 0);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct etw_out_record record = { .type = cases[i].type,
+						       .pointer_size = 8,
+						       .flags = cases[i].flags,
+						       .kernel_time = 0x31,
+						       .user_time = 0x32,
+						       .provider = &disk_io,
+						       .raw_time = 1007 };
+		size_t size = etw_out_record_size(&record);
+		struct record_bytes *b = bytes_new();
+		struct etl_walk walk;
+		uint8_t *copy;
+
+		etw_out_record_store(&record, 8, b->data + b->size);
+		b->size += size;
+		copy = bytes_walk(&walk, b, &format);
+		assert_true(etl_walk_next(&walk));
+		assert_int_equal(walk.record.type, cases[i].type);
+		assert_true(walk.record.cpu_times == (cases[i].has_times ?
+							      UINT64_C(0x32) << 32 | 0x31 :
+							      ETW_RECORD_NO_CPU_TIMES));
 		free(copy);
 		free(b);
 	}
@@ -522,6 +567,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernel_headers_of_every_type_are_read),
+		cmocka_unit_test(cpu_times_are_those_of_the_header),
 		cmocka_unit_test(extras_of_the_version_word_precede_the_payload),
 		cmocka_unit_test(opcode_10_of_the_process_group_is_an_image_load),
 		cmocka_unit_test(classic_headers_are_read),

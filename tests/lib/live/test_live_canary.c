@@ -115,6 +115,20 @@ static void a_canary_decodes(void **state)
 	close_canary(canary);
 }
 
+/* Without traits Windows takes the description of a canary for its payload (row P14a): none would
+ * be recognised, and all would count as lost. */
+static void without_traits_there_are_no_canaries(void **state)
+{
+	struct etw_error err = { 0 };
+
+	(void)state;
+	fake_etw_fail("EventSetInformation", ERROR_NOT_SUPPORTED, 0);
+	assert_null(etw_canary_open("1.2.3", &err));
+	assert_string_equal(err.text, "the exporter's own provider cannot describe its events: "
+				      "this Windows does not support it (error 50)");
+	assert_int_equal(fake_etw_open_things().registrations, 0);
+}
+
 static void each_session_gets_its_own_canaries(void **state)
 {
 	struct etw_canary *canary = open_canary();
@@ -671,6 +685,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_canary_decodes, run_reset),
+		cmocka_unit_test_setup(without_traits_there_are_no_canaries, run_reset),
 		cmocka_unit_test_setup(each_session_gets_its_own_canaries, run_reset),
 		cmocka_unit_test_setup(a_session_that_is_down_sends_nothing, run_reset),
 		cmocka_unit_test_setup(what_went_to_another_recorder_only_is_not_sent, run_reset),

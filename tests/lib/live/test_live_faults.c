@@ -326,11 +326,14 @@ static void a_missing_right_to_start_is_reported_in_one_line(void **state)
 		uint32_t error;
 		const char *sentence;
 	} cases[] = {
-		{ ERROR_ACCESS_DENIED, "session etw_test: access is denied (error 5): run as "
-				       "administrator" },
+		{ ERROR_ACCESS_DENIED,
+		  "session etw_test: access is denied (error 5): run as "
+		  "administrator; if you do, look whether the account SYSTEM may "
+		  "write to %SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup" },
 		{ ERROR_NO_SYSTEM_RESOURCES,
 		  "session etw_test: Windows has no resources for it (error 1450): all 64 "
-		  "sessions, or all 8 with kernel events, are in use, or its buffers are too large" },
+		  "sessions, or all 8 with kernel events, are in use, its buffers are too large, or "
+		  "%SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup has no room" },
 		{ ERROR_NO_SUCH_PRIVILEGE,
 		  "session etw_test: a privilege is missing (error 1313): processor samples need "
 		  "\"Profile system performance\"; switch the collector cpu off, or run as "

@@ -87,6 +87,23 @@ static void what_collectors_need_goes_into_the_first_session(void **state)
 	close_providers(&enabled);
 }
 
+/* In a session of another program nothing can be enabled. */
+static void beside_an_attached_session_the_next_one_has_what_collectors_need(void **state)
+{
+	struct enabled enabled;
+
+	(void)state;
+	open_providers(&enabled, DNS ":4::2", NULL,
+		       "sessions: { noise: { logger: user, providers: ['Third:5::8'] }, theirs: "
+		       "{ logger: attach } }\n");
+	assert_session(&enabled, 0, "", false);
+	assert_session(&enabled, 1, DNS ":4:2 Third:5:8 " NAMES ":4:10", true);
+	close_providers(&enabled);
+	open_providers(&enabled, DNS ":4::2", NULL, "sessions: { theirs: { logger: attach } }\n");
+	assert_session(&enabled, 0, "", false);
+	close_providers(&enabled);
+}
+
 static void one_provider_that_two_collectors_need_is_enabled_for_both(void **state)
 {
 	struct enabled enabled;
@@ -291,6 +308,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_collectors_need_goes_into_the_first_session),
+		cmocka_unit_test(beside_an_attached_session_the_next_one_has_what_collectors_need),
 		cmocka_unit_test(one_provider_that_two_collectors_need_is_enabled_for_both),
 		cmocka_unit_test(all_that_one_collector_needs_is_enabled_for_both),
 		cmocka_unit_test(ids_that_two_collectors_need_count_once),

@@ -137,6 +137,57 @@ static void a_provider_is_found_by_name(void **state)
 	etw_provider_spec_done(&specs[2]);
 }
 
+/* A DISABLE with the filters with which the provider was enabled would be refused (row P7b). */
+static void a_provider_with_filters_is_disabled_when_it_is_no_longer_needed(void **state)
+{
+	struct etw_provider_spec spec;
+	struct etw_live_change *change;
+	struct fake_etw_session session;
+	struct run *run = *state;
+
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5:1,2", NULL));
+	spec.process_ids[spec.process_id_count++] = 4;
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_session("etw_test", &session));
+	assert_int_equal(session.providers, 1);
+	run->options.provider_count = 0;
+	change = etw_live_change_new(run->source, &run->options, NULL);
+	assert_non_null(change);
+	etw_live_change_apply(change);
+	etw_live_change_free(change);
+	assert_true(fake_etw_session("etw_test", &session));
+	assert_int_equal(session.providers, 0);
+	run_stop(run);
+	run_end(run);
+	etw_provider_spec_done(&spec);
+}
+
+static void a_provider_that_cannot_be_disabled_is_reported(void **state)
+{
+	struct etw_provider_spec spec;
+	struct etw_live_change *change;
+	struct run *run = *state;
+
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	run->options.provider_count = 0;
+	change = etw_live_change_new(run->source, &run->options, NULL);
+	assert_non_null(change);
+	fake_etw_fail("EnableTraceEx2", ERROR_BAD_LENGTH, 0);
+	etw_live_change_apply(change);
+	etw_live_change_free(change);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
+			    "provider " SOME_PROVIDER
+			    ": it could not be disabled: a size is wrong (error 24)");
+	run_stop(run);
+	run_end(run);
+	etw_provider_spec_done(&spec);
+}
+
 static void a_provider_that_cannot_be_enabled_is_reported(void **state)
 {
 	struct etw_provider_spec spec;
@@ -355,6 +406,42 @@ static void filters_that_leave_out_reach_windows(void **state)
 	etw_provider_spec_done(&spec);
 }
 
+static void see_stack(void *context, const struct etw_record *record)
+{
+	struct etw_extended_item item;
+	unsigned *stacks = context;
+
+	stacks[record->id] += etw_record_find_extended(record, ETW_EXTENDED_STACK64, &item);
+}
+
+/* A stack costs more than its event: only some events need one. */
+static void stacks_come_with_the_events_that_are_listed(void **state)
+{
+	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
+	unsigned stacks[3] = { 0 };
+	struct etw_provider_spec spec;
+	struct run *run = *state;
+
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	spec.properties = ETW_PROVIDER_STACK;
+	spec.stack_ids[spec.stack_id_count++] = 1;
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run->on_record = see_stack;
+	run->context = stacks;
+	run_start_and_wait(run, &run->options);
+	for (USHORT id = 1; id <= 2; id++) {
+		event.descriptor.Id = id;
+		assert_int_equal(fake_etw_emit(&event), 1);
+	}
+	run_stop(run);
+	assert_int_equal(run->events, 2);
+	assert_int_equal(stacks[1], 1);
+	assert_int_equal(stacks[2], 0);
+	run_end(run);
+	etw_provider_spec_done(&spec);
+}
+
 /* Windows takes 511 characters of names; without the filter every program would be counted. */
 static void executables_that_windows_would_refuse_are_refused(void **state)
 {
@@ -424,11 +511,16 @@ int main(void)
 				       run_set_up),
 		cmocka_unit_test_setup(a_provider_that_is_never_reported_as_enabled_is_given_up,
 				       run_set_up),
+		cmocka_unit_test_setup(
+			a_provider_with_filters_is_disabled_when_it_is_no_longer_needed,
+			run_set_up),
+		cmocka_unit_test_setup(a_provider_that_cannot_be_disabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(filters_that_leave_out_reach_windows, run_set_up),
 		cmocka_unit_test_setup(executables_that_windows_would_refuse_are_refused,
 				       run_set_up),
+		cmocka_unit_test_setup(stacks_come_with_the_events_that_are_listed, run_set_up),
 		cmocka_unit_test_setup(filters_reach_windows, run_set_up),
 	};
 

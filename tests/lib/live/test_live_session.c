@@ -263,6 +263,50 @@ static void a_session_does_without_groups_that_windows_refuses(void **state)
 	run_end(run);
 }
 
+static void the_sample_interval_is_known_while_samples_are_taken(void **state)
+{
+	TRACE_PROFILE_INTERVAL interval = { 0, 2500 };
+	struct run *run = *state;
+
+	run->options.kernel_flags |= EVENT_TRACE_FLAG_PROFILE;
+	run_start_and_wait(run, &run->options);
+	assert_int_equal(run_statistics(run).sample_interval_100ns, 10000);
+	/* Another program may change it. */
+	assert_int_equal(TraceSetInformation(0, TraceSampledProfileIntervalInfo, &interval,
+					     sizeof interval),
+			 ERROR_SUCCESS);
+	WAIT_UNTIL(run_statistics(run).sample_interval_100ns == 2500);
+	run_stop(run);
+	run_end(run);
+}
+
+static void without_samples_there_is_no_interval(void **state)
+{
+	struct run *run = *state;
+
+	run_start_and_wait(run, &run->options);
+	assert_true(run_statistics(run).sample_interval_100ns == UINT64_MAX);
+	run_stop(run);
+	run_end(run);
+}
+
+/* Toolhelp says "Memory Compression", events of the kernel "MemCompression": one process, one name.
+ */
+static void a_process_has_the_name_that_events_give_it(void **state)
+{
+	struct run *run = *state;
+	bool found = false;
+
+	fake_etw_add_process(2400, 4, "Memory Compression");
+	run_start_and_wait(run, &run->options);
+	run_stop(run);
+	for (size_t i = 0; i < run->name_count; i++) {
+		found = found || strcmp(run->names[i], "2400 = MemCompression") == 0;
+	}
+	assert_true(found);
+	run_end(run);
+}
+
 /* Two are Windows' own, six are other programs'. */
 static void all_eight_system_loggers_in_use_are_reported(void **state)
 {
@@ -274,8 +318,9 @@ static void all_eight_system_loggers_in_use_are_reported(void **state)
 	assert_null(etw_source_open_live(&run->options, &err));
 	assert_string_equal(err.text,
 			    "session etw_test: Windows has no resources for it (error 1450): all "
-			    "64 sessions, or all 8 with kernel events, are in use, or its "
-			    "buffers are too large");
+			    "64 sessions, or all 8 with kernel events, are in use, its "
+			    "buffers are too large, or "
+			    "%SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup has no room");
 	run->options.logger = ETW_LIVE_USER;
 	run->options.kernel_flags = 0;
 	run_open(run, &run->options); /* which is none of them */
@@ -295,7 +340,7 @@ static void the_number_of_sessions_is_that_of_the_machine(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		char expected[200];
+		char expected[256];
 		struct etw_error err = { 0 };
 		struct run run;
 
@@ -304,8 +349,8 @@ static void the_number_of_sessions_is_that_of_the_machine(void **state)
 		assert_null(etw_source_open_live(&run.options, &err));
 		snprintf(expected, sizeof expected,
 			 "session etw_test: Windows has no resources for it (error 1450): all %u "
-			 "sessions, or all 8 with kernel events, are in use, or its buffers are "
-			 "too large",
+			 "sessions, or all 8 with kernel events, are in use, its buffers are too "
+			 "large, or %%SystemRoot%%\\System32\\LogFiles\\WMI\\RtBackup has no room",
 			 cases[i].sessions);
 		assert_string_equal(err.text, expected);
 		run_end(&run);
@@ -660,6 +705,10 @@ int main(void)
 		cmocka_unit_test_setup(groups_beyond_the_flags_are_switched_on, run_reset),
 		cmocka_unit_test_setup(a_session_does_without_groups_that_windows_refuses,
 				       run_set_up),
+		cmocka_unit_test_setup(the_sample_interval_is_known_while_samples_are_taken,
+				       run_set_up),
+		cmocka_unit_test_setup(without_samples_there_is_no_interval, run_set_up),
+		cmocka_unit_test_setup(a_process_has_the_name_that_events_give_it, run_set_up),
 		cmocka_unit_test_setup(all_eight_system_loggers_in_use_are_reported, run_set_up),
 		cmocka_unit_test_setup(the_number_of_sessions_is_that_of_the_machine, run_reset),
 		cmocka_unit_test_setup(an_event_arrives_as_it_was_written, run_set_up),

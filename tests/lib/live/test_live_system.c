@@ -266,7 +266,9 @@ static void without_provider_and_flags_the_session_does_not_start(void **state)
 	fake_etw_fail("EnableTraceEx2", ERROR_ACCESS_DENIED, 0);
 	fake_etw_fail("TraceSetInformation", ERROR_ACCESS_DENIED, 0);
 	assert_refused(ETW_LIVE_SYSTEM_PROVIDERS,
-		       "session etw_test: access is denied (error 5): run as administrator");
+		       "session etw_test: access is denied (error 5): run as administrator; "
+		       "if you do, look whether the account SYSTEM may write to "
+		       "%SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -198,4 +198,18 @@ const char *utc_lacks(const char *text)
 		}
 	}
 	return NULL;
+}
+
+bool utc_moment_read(void *target, const char *text, struct etw_error *err)
+{
+	struct utc_moment *moment = target;
+	const char *lacks = utc_lacks(text);
+
+	moment->relative = utc_parse_duration(text, &moment->time_100ns);
+	moment->set = moment->relative || utc_parse(text, &moment->time_100ns);
+	return moment->set ||
+	       (lacks &&
+		error_set(err, ETW_ERROR_CONFIG,
+			  "times are in UTC and written as 2020-07-29T00:07:00Z, but \"%s\" %s",
+			  text, lacks));
 }

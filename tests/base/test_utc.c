@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "etwtool/utc.h"
+#include "base/utc.h"
 
 /* FILETIMEs by "date -u +%s": (seconds + 11644473600) * 10^7. */
 static void times_go_both_ways(void **state)

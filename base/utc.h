@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats and parses times as people write them: RFC 3339 in UTC. */
-#ifndef ETWTOOL_UTC_H
-#define ETWTOOL_UTC_H
+#ifndef BASE_UTC_H
+#define BASE_UTC_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "base/json.h"
 
 enum { UTC_TEXT_SIZE = 96 };
@@ -41,5 +42,20 @@ bool utc_read_ms(void *ms, const char *text, struct etw_error *err);
  * Returns what a text that is almost a time lacks: "lacks the Z"; NULL if it is not almost a time.
  */
 const char *utc_lacks(const char *text);
+
+/* One end of a time range. */
+struct utc_moment {
+	bool set;
+	bool relative; /* counted from the start of the recording */
+	int64_t time_100ns;
+};
+
+#define UTC_MOMENT "a time such as 2020-07-29T00:07:00Z, or seconds such as 10 or 10s"
+
+/*
+ * An option_read: reads a struct utc_moment from "2020-07-29T00:07:00Z", or from "10", "10s" or
+ * "1m", which count from the start of the recording.
+ */
+bool utc_moment_read(void *moment, const char *text, struct etw_error *err);
 
 #endif
