@@ -26,6 +26,7 @@
 
 #include <stdatomic.h>
 
+#include <etw/kernel.h>
 #include <etw/session.h>
 
 #include "base/os.h"
@@ -131,7 +132,8 @@ struct session_identity {
 	bool guid_known;
 };
 
-enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
+/* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
+enum { KERNEL_MASKS = ETW_KERNEL_WORDS };
 
 enum { MODE_TEXT_SIZE = 320 }; /* all words of a logging mode, with commas */
 

@@ -181,6 +181,27 @@ static bool ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS])
 				     KERNEL_MASKS * sizeof masks[0], &returned) == ERROR_SUCCESS;
 }
 
+/* Computes the words of the flags and groups as Windows keeps them. */
+static void masks_of(uint32_t flags, uint32_t groups, ULONG masks[KERNEL_MASKS])
+{
+	uint32_t words[ETW_KERNEL_WORDS];
+
+	etw_kernel_words(flags, groups, words);
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		masks[i] = words[i];
+	}
+}
+
+static ULONG flags_in(const ULONG masks[KERNEL_MASKS])
+{
+	uint32_t words[ETW_KERNEL_WORDS];
+
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		words[i] = (uint32_t)masks[i];
+	}
+	return etw_kernel_flags_in(words);
+}
+
 /* Adds groups of kernel events to those that Windows or other programs enabled. */
 static ULONG add_masks(TRACEHANDLE session, const ULONG added[KERNEL_MASKS])
 {
@@ -205,6 +226,7 @@ static ULONG enable_system_providers(const struct live *live, TRACEHANDLE sessio
 
 	for (size_t i = 0; system_provider(system_flags(live), i, &guid, &keywords, &flags); i++) {
 		GUID provider = live_windows_guid(&guid);
+		ULONG masks[KERNEL_MASKS];
 		char label[GUID_TEXT_SIZE];
 		char text[160];
 		ULONG status =
@@ -217,7 +239,8 @@ static ULONG enable_system_providers(const struct live *live, TRACEHANDLE sessio
 		live_report(live, ETW_SESSION_PROVIDER_FAILED,
 			    "system provider {%s}: %s; its flags are set instead", label,
 			    live_error_text(status, text));
-		status = add_masks(session, (const ULONG[KERNEL_MASKS]){ flags });
+		masks_of(flags, 0, masks);
+		status = add_masks(session, masks);
 		if (status != ERROR_SUCCESS) {
 			return status;
 		}
@@ -258,13 +281,7 @@ TRACEHANDLE session_running(struct live *live)
 /* Computes the groups of kernel events that the session needs, by flags or by system providers. */
 static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
 {
-	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
-	masks[0] = kernel_flags_of(live);
-	for (size_t i = 0; i < ETW_KERNEL_GROUP_COUNT; i++) {
-		if (kernel_groups_of(live) & (1U << i)) {
-			masks[etw_kernel_groups[i].word] |= etw_kernel_groups[i].bit;
-		}
-	}
+	masks_of(kernel_flags_of(live), kernel_groups_of(live), masks);
 }
 
 /* Enables kernel events that have no bit in EnableFlags (32 bits). This is possible only while the
@@ -278,8 +295,7 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	if (!is_kernel(live) || kernel_groups_of(live) == 0) {
 		return;
 	}
-	requested_masks(live, groups);
-	groups[0] = 0; /* enabled by EnableFlags or by system providers */
+	masks_of(0, kernel_groups_of(live), groups);
 	status = add_masks(session, groups);
 	if (status != ERROR_SUCCESS) {
 		live_report(live, ETW_SESSION_PROVIDER_FAILED,
@@ -496,7 +512,7 @@ static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
 	for (size_t i = 0; i < KERNEL_MASKS; i++) {
 		masks[i] &= ~(former[i] & ~next[i]);
 	}
-	next[0] &= ~(ULONG)system_flags(live);
+	masks_of(kernel_flags_of(live) & ~system_flags(live), kernel_groups_of(live), next);
 	for (size_t i = 0; i < KERNEL_MASKS; i++) {
 		masks[i] |= next[i];
 	}
@@ -696,6 +712,7 @@ static void restore_real_time(struct live *live, TRACEHANDLE session,
 			      const EVENT_TRACE_PROPERTIES *now)
 {
 	struct session_properties properties;
+	ULONG masks[KERNEL_MASKS];
 	ULONG status;
 	char text[160], who[SESSION_CHANGES_WHO];
 
@@ -707,7 +724,9 @@ static void restore_real_time(struct live *live, TRACEHANDLE session,
 	live->real_time_lost = true;
 	os_mutex_unlock(&live->lock);
 	fill_properties(live, now->LogFileMode | EVENT_TRACE_REAL_TIME_MODE, &properties);
-	properties.base.EnableFlags |= now->EnableFlags;
+	/* The update replaces all flags, also those that other programs enabled. */
+	properties.base.EnableFlags |= ask_masks(session, masks) ? flags_in(masks) :
+								   now->EnableFlags;
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
 	counters_restart(live, ETW_RESTART_FLAGS_CHANGED);
 	live_report(live, ETW_SESSION_RESTORED, "%s ended its real-time mode: %s",

@@ -32,6 +32,7 @@ static bool look(struct fake_session *from, struct fake_etw_session *session)
 					      .providers = from->enable_count,
 					      .stack_events = from->stack_event_count,
 					      .withheld = from->withheld };
+	session->flags = fake_session_flags(from);
 	memcpy(session->masks, from->masks, sizeof(session->masks));
 	return true;
 }
@@ -272,7 +273,7 @@ bool fake_etw_other_set_flags(const char *name, uint32_t flags)
 	session = fake_session_by_utf8(name);
 	done = session && session->system_logger;
 	if (done) {
-		fake_session_set_mask(session, 0, flags);
+		fake_session_set_flags(session, flags);
 		fake_changes_session(session, FAKE_CHANGE_CONFIGURED, fake.options.other_pid);
 	}
 	fake_unlock();

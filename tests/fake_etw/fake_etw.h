@@ -133,7 +133,8 @@ struct fake_etw_session {
 	TRACEHANDLE handle;
 	GUID guid;
 	uint32_t mode;     /* EVENT_TRACE_*_MODE */
-	uint32_t masks[8]; /* kernel groups; masks[0] is EnableFlags */
+	uint32_t flags;    /* EVENT_TRACE_FLAG_*, those that are kept in other words included */
+	uint32_t masks[8]; /* kernel groups, as Windows keeps them */
 	uint32_t buffer_size_kb;
 	uint32_t minimum_buffers;
 	uint32_t maximum_buffers;

@@ -38,7 +38,7 @@ static void a_private_session_asks_for_what_does_not_lose(void **state)
 			 EVENT_TRACE_INDEPENDENT_SESSION_MODE);
 	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
 	assert_memory_not_equal(&session.guid, &nt_kernel_guid, sizeof(GUID));
-	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
+	assert_int_equal(session.flags, ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
 	assert_int_equal(session.buffer_size_kb, 256);
 	assert_int_equal(session.minimum_buffers, 64);
 	assert_int_equal(session.maximum_buffers, 128);

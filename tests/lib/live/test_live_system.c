@@ -138,7 +138,7 @@ static void every_flag_but_one_has_its_system_provider(void **state)
 		print_message("  %s\n", flags[i].name);
 		open_with(&run, ETW_LIVE_SYSTEM_PROVIDERS, flags[i].flag);
 		assert_true(fake_etw_session("etw_test", &session));
-		assert_int_equal(session.masks[0], flags[i].by_provider ? 0 : flags[i].flag);
+		assert_int_equal(session.flags, flags[i].by_provider ? 0 : flags[i].flag);
 		assert_int_equal(session.providers, flags[i].by_provider ? 1 : 0);
 		for (size_t j = 0; j < FLAGS; j++) {
 			assert_int_equal(arrives(j), i == j);
@@ -159,7 +159,7 @@ static void one_provider_is_enabled_with_all_its_keywords(void **state)
 	}
 	open_with(&run, ETW_LIVE_SYSTEM_PROVIDERS, all);
 	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_FILE_IO_INIT);
+	assert_int_equal(session.flags, ETW_KERNEL_FLAG_FILE_IO_INIT);
 	assert_int_equal(session.providers, 7);
 	for (size_t i = 0; i < FLAGS; i++) {
 		assert_true(arrives(i));
@@ -193,7 +193,7 @@ static void the_logger_decides_with_the_build(void **state)
 		fake_etw_reset(&machine);
 		open_with(&run, cases[i].logger, ETW_KERNEL_FLAG_PROCESS);
 		assert_true(fake_etw_session("etw_test", &session));
-		assert_int_equal(session.masks[0],
+		assert_int_equal(session.flags,
 				 cases[i].providers ? 0 : ETW_KERNEL_FLAG_PROCESS);
 		assert_int_equal(session.providers, cases[i].providers ? 1 : 0);
 		assert_true(arrives(0));
@@ -225,7 +225,7 @@ static void system_providers_are_used_by_choice_only(void **state)
 		begin_live(&side, cases[i].config); /* the fake's Windows 11 */
 		open_live(&side);
 		assert_true(fake_etw_session(cases[i].session, &session));
-		assert_int_equal((session.masks[0] & ETW_KERNEL_FLAG_PROCESS) == 0,
+		assert_int_equal((session.flags & ETW_KERNEL_FLAG_PROCESS) == 0,
 				 cases[i].providers);
 		assert_true(arrives(0));
 		end_live(&side);
@@ -253,7 +253,7 @@ static void a_refused_one_is_replaced_by_its_flags(void **state)
 			    "system provider {151f55dc-467d-471f-83b5-5f889d46ff66}: access is "
 			    "denied (error 5); its flags are set instead");
 	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_PROCESS);
+	assert_int_equal(session.flags, ETW_KERNEL_FLAG_PROCESS);
 	assert_int_equal(session.providers, 1); /* that of the disks */
 	assert_true(arrives(0));
 	assert_true(arrives(3));
