@@ -245,6 +245,7 @@ struct fake_etw_event {
 	size_t item_count;
 	const void *payload;
 	size_t payload_size;
+	const char *container; /* id of the container that it comes from; NULL: of the host */
 };
 
 /* Emits as a provider or the kernel would: to every session that wants it. Returns how many did;
