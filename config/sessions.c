@@ -251,9 +251,9 @@ static bool add_executable(struct yaml_reader *in, const struct yaml_node *node,
 			  characters, ETW_PROVIDER_EXECUTABLES_MAX);
 }
 
-static const char *const properties[] = { "sid",          "session_id",
-					  "stack",        "process_start_key",
-					  "no_keyword_0", NULL };
+static const char *const properties[] = {
+	"sid", "session_id", "stack", "process_start_key", "no_keyword_0", "container_id", NULL
+};
 
 static bool read_property(struct yaml_reader *in, const struct yaml_node *node,
 			  const struct yaml_row *row, void *base)

@@ -129,6 +129,7 @@ enum etw_provider_property {
 	ETW_PROVIDER_STACK = 1U << 2,
 	ETW_PROVIDER_PROCESS_START_KEY = 1U << 3,
 	ETW_PROVIDER_NO_KEYWORD_0 = 1U << 4, /* drops events without a keyword */
+	ETW_PROVIDER_CONTAINER_ID = 1U << 5,
 };
 
 struct etw_provider_spec {

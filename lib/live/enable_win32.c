@@ -393,6 +393,9 @@ static void fill_filters(struct filters *filters, const struct etw_provider_spec
 	}
 }
 
+#define CONTAINER_PROPERTIES \
+	(EVENT_ENABLE_PROPERTY_ENABLE_SILOS | EVENT_ENABLE_PROPERTY_SOURCE_CONTAINER_TRACKING)
+
 static ULONG enable_property(uint32_t properties)
 {
 	static const struct {
@@ -404,8 +407,10 @@ static ULONG enable_property(uint32_t properties)
 		{ ETW_PROVIDER_STACK, EVENT_ENABLE_PROPERTY_STACK_TRACE },
 		{ ETW_PROVIDER_PROCESS_START_KEY, EVENT_ENABLE_PROPERTY_PROCESS_START_KEY },
 		{ ETW_PROVIDER_NO_KEYWORD_0, EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0 },
+		{ ETW_PROVIDER_CONTAINER_ID, EVENT_ENABLE_PROPERTY_SOURCE_CONTAINER_TRACKING },
 	};
-	ULONG property = 0;
+	/* Without it, events of programs in process-isolated containers stay in these. */
+	ULONG property = EVENT_ENABLE_PROPERTY_ENABLE_SILOS;
 
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
 		if (properties & pairs[i].ours) {
@@ -422,13 +427,37 @@ static bool was_taken(ULONG status)
 	return status == ERROR_SUCCESS || status == ERROR_TIMEOUT;
 }
 
+/* Calls EnableTraceEx2(). Windows before 10 1809 does not know containers: it is called again
+ * without them. */
+static ULONG enable_trace(struct live *live, TRACEHANDLE session,
+			  const struct etw_provider_spec *provider, ULONG code, uint64_t any,
+			  ULONG timeout_ms, ENABLE_TRACE_PARAMETERS *parameters)
+{
+	GUID guid = live_windows_guid(&provider->guid);
+	ULONG status = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
+				      timeout_ms, parameters);
+
+	if (status != ERROR_INVALID_PARAMETER ||
+	    (parameters->EnableProperty & CONTAINER_PROPERTIES) == 0) {
+		return status;
+	}
+	parameters->EnableProperty &= ~(ULONG)CONTAINER_PROPERTIES;
+	status = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
+				timeout_ms, parameters);
+	if (code == EVENT_CONTROL_CODE_ENABLE_PROVIDER && was_taken(status) &&
+	    (provider->properties & ETW_PROVIDER_CONTAINER_ID)) {
+		complain(live, provider, "its events have no ids of containers",
+			 ERROR_INVALID_PARAMETER);
+	}
+	return status;
+}
+
 /* Sends an EVENT_CONTROL_CODE_* and keywords to a provider, and waits timeout_ms for its answer. A
  * payload filter that Windows refuses is left out: too many events are better than none. */
 static ULONG control(struct live *live, TRACEHANDLE session,
 		     const struct etw_provider_spec *provider, ULONG code, uint64_t any,
 		     ULONG timeout_ms)
 {
-	GUID guid = live_windows_guid(&provider->guid);
 	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
 	struct filters filters;
 	ULONG status, without;
@@ -439,15 +468,13 @@ static ULONG control(struct live *live, TRACEHANDLE session,
 	parameters.EnableProperty = enable_property(provider->properties);
 	parameters.FilterDescCount = filters.count + by_payload;
 	parameters.EnableFilterDesc = parameters.FilterDescCount > 0 ? filters.descriptors : NULL;
-	status = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
-				timeout_ms, &parameters);
+	status = enable_trace(live, session, provider, code, any, timeout_ms, &parameters);
 	if (!by_payload || was_taken(status)) {
 		return status;
 	}
 	parameters.FilterDescCount = filters.count;
 	parameters.EnableFilterDesc = filters.count > 0 ? filters.descriptors : NULL;
-	without = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
-				 timeout_ms, &parameters);
+	without = enable_trace(live, session, provider, code, any, timeout_ms, &parameters);
 	if (was_taken(without) && filter_give_up(live, provider)) {
 		complain(live, provider, "its events are not filtered by their payload", status);
 	}

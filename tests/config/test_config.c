@@ -857,7 +857,7 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		  "1:59: '' is not the name of an executable" },
 		{ "sessions: { a: { providers: [{ provider: P, properties: [all] }] } }\n",
 		  "1:58: unknown property 'all'; known: sid, session_id, stack, "
-		  "process_start_key, no_keyword_0" },
+		  "process_start_key, no_keyword_0, container_id" },
 		{ "sessions: { a: { providers: [{ provider: P, capture_state: { every: 5m } }] } "
 		  "}\n",
 		  "1:69: every: repeats at_start, which is missing" },
