@@ -420,7 +420,7 @@ static const struct yaml_row buffer_rows[] = {
 	  YAML_TO(struct config_session, buffer_size_bytes), .fallback = "256KiB",
 	  .help = "Size of one buffer, from 16KiB to 1MiB, in whole KiB." },
 	{ "min", &buffers_number_shape, YAML_TO(struct config_session, buffers_min),
-	  .help = "Minimum number of buffers. Default: 64 plus 4 for each processor." },
+	  .help = "Minimum number of buffers. Default: 64, or 4 for each processor if that is more." },
 	{ "max", &buffers_number_shape, YAML_TO(struct config_session, buffers_max),
 	  .help = "Maximum number of buffers. Default: twice min." },
 };

@@ -64,7 +64,7 @@ struct etw_live_options {
 	uint32_t kernel_flags;      /* EVENT_TRACE_FLAG_*; not for ETW_LIVE_USER */
 	uint32_t kernel_groups;     /* further kernel events: a set of etw_kernel_groups[] */
 	uint64_t buffer_size_bytes; /* a multiple of 1024; 0: 256 KiB */
-	uint32_t buffers_min;       /* 0: 64, and at least 4 for each processor */
+	uint32_t buffers_min;       /* 0: 64, or 4 for each processor if more */
 	uint32_t buffers_max;       /* 0: twice buffers_min */
 	uint64_t flush_ms;          /* whole seconds; 0: 1 s */
 	/* Collect what existed before the start: names of open files, disks, services. Only for

@@ -675,10 +675,43 @@ static void names_disks_and_services_are_on_the_page(void **state)
 	remove(COLLECTOR_FILE);
 }
 
+/* A harvest has one writer: its memory does not grow with the processors. */
+static void many_processors_do_not_make_a_harvest_large(void **state)
+{
+	static const struct fake_etw_options many = { .manual_flush = true,
+						      .processors = 256,
+						      .rundown_provider = FAKE_ETW_NAMES_NEVER };
+	/* The second machine refuses the mode. */
+	static const struct fake_etw_options refusing = {
+		.manual_flush = true,
+		.processors = 4,
+		.rundown_provider = FAKE_ETW_NAMES_NEVER,
+		.refused_modes = EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING
+	};
+	static const struct fake_etw_options *const machines[] = { &many, &refusing };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct run *run = begin(machines[i]);
+		struct fake_etw_session harvest;
+
+		run->options.harvest_ms = WAIT_MS;
+		run_start_and_wait(run, &run->options);
+		deliver_one(run);
+		assert_true(fake_etw_wait_consumer(HARVEST, WAIT_MS));
+		assert_true(fake_etw_session(HARVEST, &harvest));
+		assert_int_equal(harvest.minimum_buffers * harvest.buffer_size_kb, 64 * 1024);
+		assert_int_equal(harvest.maximum_buffers * harvest.buffer_size_kb, 200 * 1024);
+		run_stop(run);
+		run_end(run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_disks_and_services_are_known_soon),
+		cmocka_unit_test(many_processors_do_not_make_a_harvest_large),
 		cmocka_unit_test(the_rundown_provider_is_asked_after_the_first_buffer),
 		cmocka_unit_test(many_names_are_not_lost),
 		cmocka_unit_test(names_that_the_session_loses_are_harvested),
