@@ -445,7 +445,7 @@ static const struct yaml_row session_rows[] = {
 	  .help = "Longest time that an event waits in a buffer: whole seconds, from 1s to 1h." },
 	{ "rundown", &yaml_switch_shape, YAML_TO(struct config_session, rundown), .fallback = "on",
 	  .help = "Whether to request the names of the files that are open when the session starts, disks and "
-		  "services; a private session starts a second one, NAME_harvest, for a moment." },
+		  "services; a session with kernel events starts a second one, NAME_harvest, for a moment." },
 	{ "providers",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = CONFIG_PROVIDERS_MAX, .items = "providers",
 		     .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(provider_rows),

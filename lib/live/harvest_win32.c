@@ -431,7 +431,8 @@ static void ask_provider(struct live *live)
 {
 	TRACEHANDLE session = session_running(live);
 
-	if (live->harvest.names && session != 0) {
+	/* Providers cannot be enabled in the NT Kernel Logger. */
+	if (live->harvest.names && session != 0 && live->options.logger == ETW_LIVE_PRIVATE) {
 		enable_rundown(live, session);
 	}
 }
@@ -508,7 +509,7 @@ void harvest_open(struct live *live)
 								HARVEST_AGAIN_MS;
 	harvest->due_ns = UINT64_MAX;
 	harvest->interval_ns = options->harvest_again_ms * NS_PER_MS;
-	if (options->logger != ETW_LIVE_PRIVATE) {
+	if (options->logger == ETW_LIVE_USER) {
 		return;
 	}
 	/* The GUIDs of our sessions differ only in their last part, which depends on the name. */

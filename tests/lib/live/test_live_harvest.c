@@ -428,7 +428,7 @@ static void what_is_not_needed_is_not_harvested(void **state)
 		{ "switched off", ETW_LIVE_PRIVATE, EVENT_TRACE_FLAG_DISK_FILE_IO, false, true, 0 },
 		{ "no files", ETW_LIVE_PRIVATE, EVENT_TRACE_FLAG_PROCESS, true, false, 0 },
 		{ "kernel logger", ETW_LIVE_NT_KERNEL, EVENT_TRACE_FLAG_DISK_FILE_IO, true, true,
-		  0 },
+		  EVENT_TRACE_FLAG_DISK_IO | EVENT_TRACE_FLAG_DISK_FILE_IO },
 		{ "user", ETW_LIVE_USER, 0, true, true, 0 },
 		{ "services", ETW_LIVE_PRIVATE, EVENT_TRACE_FLAG_PROCESS, true, true,
 		  EVENT_TRACE_FLAG_DISK_IO },
@@ -467,8 +467,12 @@ static void what_is_not_needed_is_not_harvested(void **state)
 			fake_etw_flush(run->options.name);
 		}
 		if (cases[i].harvest_flags != 0) {
-			assert_true(fake_etw_wait_consumer(HARVEST, WAIT_MS));
-			assert_true(fake_etw_session(HARVEST, &harvest));
+			const char *name = cases[i].logger == ETW_LIVE_NT_KERNEL ?
+						   "NT Kernel Logger_harvest" :
+						   HARVEST;
+
+			assert_true(fake_etw_wait_consumer(name, WAIT_MS));
+			assert_true(fake_etw_session(name, &harvest));
 			assert_int_equal(harvest.flags, cases[i].harvest_flags);
 		}
 		run_stop(run); /* also in the middle of a harvest */
