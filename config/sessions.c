@@ -31,6 +31,8 @@ enum {
 	FLUSH_MOST_MS = 3600000,
 	CAPTURE_LEAST_MS = 1000,
 	CAPTURE_MOST_MS = 86400000,
+	CAPTURE_WAIT_LEAST_MS = 1000,
+	CAPTURE_WAIT_MOST_MS = 60000,
 	FILTERS_MOST = 64,
 };
 
@@ -286,6 +288,11 @@ static const struct yaml_row capture_rows[] = {
 		     .check = check_every),
 	  .relies = true, YAML_TO(struct etw_provider_spec, capture_every_ms),
 	  .help = "Interval at which at_start is repeated, from 1s to 24h." },
+	{ "timeout",
+	  YAML_SHAPE(.type = SHAPE_DURATION, .least = CAPTURE_WAIT_LEAST_MS,
+		     .most = CAPTURE_WAIT_MOST_MS),
+	  YAML_TO(struct etw_provider_spec, capture_timeout_ms),
+	  .help = "How long to wait for the state, from 1s to 1m. Default: 10s when the session stops, 1s otherwise." },
 };
 
 static bool check_provider_name(struct yaml_reader *in, const struct yaml_node *node, void *base)

@@ -154,6 +154,9 @@ struct etw_provider_spec {
 	uint64_t capture_at_start;
 	uint64_t capture_at_stop;
 	uint64_t capture_every_ms; /* 0: not */
+	/* How long to wait for the state, at least a second; 0: ten seconds at the stop, and one
+	 * otherwise. */
+	uint64_t capture_timeout_ms;
 };
 
 /* Sets the default: all events, and no provider yet. */

@@ -31,8 +31,10 @@
 
 enum {
 	FILTERS_MAX = 4,
-	NO_WAIT = 0,            /* do not wait for the callbacks of providers */
-	CAPTURE_WAIT_MS = 1000, /* state captured at the stop must be written before it */
+	NO_WAIT = 0, /* do not wait for the callbacks of providers */
+	CAPTURE_LEAST_MS = 1000,
+	/* State that is captured at the stop must be written before it. */
+	CAPTURE_AT_STOP_MS = 10000,
 	RUNDOWN_KEYWORD = 0x10, /* names of files */
 };
 
@@ -488,39 +490,68 @@ static ULONG enable(struct live *live, TRACEHANDLE session,
 		       timeout_ms);
 }
 
+/* How long a provider gets to capture its state. */
+struct patience {
+	uint64_t began_ns; /* of a stop; all providers have their time from then on */
+	uint64_t usual_ms; /* unless the configuration has another time */
+};
+
+/* Returns how long to wait now: what is left of the time, and at least a second, which a provider
+ * has even after others have used the time of a stop up. */
+static ULONG wait_of(const struct etw_provider_spec *provider, const struct patience *patience)
+{
+	uint64_t passed_ms = (os_monotonic_ns() - patience->began_ns) / 1000000;
+	uint64_t all_ms = provider->capture_timeout_ms != 0 ? provider->capture_timeout_ms :
+							      patience->usual_ms;
+
+	return all_ms > passed_ms + CAPTURE_LEAST_MS ? (ULONG)(all_ms - passed_ms) :
+						       CAPTURE_LEAST_MS;
+}
+
 /* Enables a provider with additional keywords, requests its state, and enables it again without
  * these keywords. */
 static ULONG capture(struct live *live, TRACEHANDLE session,
-		     const struct etw_provider_spec *provider, uint64_t keywords)
+		     const struct etw_provider_spec *provider, uint64_t keywords,
+		     const struct patience *patience)
 {
 	/* 0 stands for all keywords, which include those of the state. */
 	uint64_t any = provider->any != 0 ? provider->any | keywords : 0;
-	ULONG enabled = enable(live, session, provider, any, CAPTURE_WAIT_MS);
+	ULONG enabled = enable(live, session, provider, any, wait_of(provider, patience));
 	ULONG captured;
 
 	if (!was_taken(enabled)) {
 		return enabled;
 	}
 	captured = control(live, session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE, any,
-			   enabled == ERROR_TIMEOUT ? NO_WAIT : CAPTURE_WAIT_MS);
+			   enabled == ERROR_TIMEOUT ? NO_WAIT : wait_of(provider, patience));
 	complain(live, provider, "its state could not be captured",
 		 captured != ERROR_SUCCESS ? captured : enabled);
 	return enable(live, session, provider, provider->any, NO_WAIT);
 }
 
+/* Returns the patience for a capture in a session that goes on. */
+static struct patience patience_now(void)
+{
+	return (struct patience){ .began_ns = os_monotonic_ns(), .usual_ms = CAPTURE_LEAST_MS };
+}
+
 void enable_capture(struct live *live, TRACEHANDLE session,
 		    const struct etw_provider_spec *provider, uint64_t keywords)
 {
+	struct patience patience = patience_now();
+
 	complain(live, provider, "it could not be enabled",
-		 capture(live, session, provider, keywords));
+		 capture(live, session, provider, keywords, &patience));
 }
 
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
 	const struct etw_provider_spec *provider = &live->list.providers[index];
-	ULONG status = provider->capture_at_start != 0 ?
-			       capture(live, session, provider, provider->capture_at_start) :
-			       enable(live, session, provider, provider->any, NO_WAIT);
+	struct patience patience = patience_now();
+	ULONG status =
+		provider->capture_at_start != 0 ?
+			capture(live, session, provider, provider->capture_at_start, &patience) :
+			enable(live, session, provider, provider->any, NO_WAIT);
 
 	complain(live, provider, "it could not be enabled", status);
 	if (status == ERROR_SUCCESS && live->canary && index == live->list.canary_index) {
@@ -580,10 +611,13 @@ void enable_rundown(struct live *live, TRACEHANDLE session)
 }
 
 void disable_provider(struct live *live, TRACEHANDLE session,
-		      const struct etw_provider_spec *provider)
+		      const struct etw_provider_spec *provider, uint64_t began_ns)
 {
+	const struct patience patience = { .began_ns = began_ns, .usual_ms = CAPTURE_AT_STOP_MS };
+
 	if (provider->capture_at_stop != 0) {
-		enable_capture(live, session, provider, provider->capture_at_stop);
+		complain(live, provider, "it could not be enabled",
+			 capture(live, session, provider, provider->capture_at_stop, &patience));
 	}
 	control(live, session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
 }

@@ -488,8 +488,10 @@ void enable_rundown(struct live *live, TRACEHANDLE session);
 /* Enables or disables the provider that reports changes of sessions (lib/live/session_changes.h). A
  * failure is not reported: reports of changes then do not name the program that made them. */
 void enable_changes(struct live *live, TRACEHANDLE session, bool on);
+/* began_ns: when the first of several providers was about to be disabled; the time that they have to
+ * capture their state is counted from then on. */
 void disable_provider(struct live *live, TRACEHANDLE session,
-		      const struct etw_provider_spec *provider);
+		      const struct etw_provider_spec *provider, uint64_t began_ns);
 
 /* ---- the session; these functions take the lock ---- */
 

@@ -850,10 +850,12 @@ void session_drain(struct live *live)
 	live->drained = true;
 	os_mutex_unlock(&live->lock);
 	if (enabled) {
+		uint64_t began_ns = os_monotonic_ns();
+
 		os_mutex_lock(&live->settings);
 		enable_changes(live, session, false); /* no reports about our own stop */
 		for (size_t i = 0; i < live->list.count; i++) {
-			disable_provider(live, session, &live->list.providers[i]);
+			disable_provider(live, session, &live->list.providers[i], began_ns);
 		}
 		os_mutex_unlock(&live->settings);
 	}

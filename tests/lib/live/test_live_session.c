@@ -506,6 +506,70 @@ static void emit_state(void *context, const struct fake_etw_callback *callback)
 	}
 }
 
+/* Longer than a provider gets at the start. */
+static void emit_state_late(void *context, const struct fake_etw_callback *callback)
+{
+	if (callback->is_enabled == EVENT_CONTROL_CODE_CAPTURE_STATE) {
+		Sleep(1500);
+	}
+	emit_state(context, callback);
+}
+
+static void state_that_a_slow_provider_writes_at_the_stop_is_delivered(void **state)
+{
+	static const struct fake_etw_options machine = { .manual_flush = true };
+	struct fake_etw_provider *emitter;
+	struct etw_provider_spec provider;
+	struct run *run = *state;
+
+	fake_etw_reset(&machine);
+	emitter = fake_etw_provider_open(&some_provider, emit_state_late, NULL);
+	assert_true(etw_provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	provider.any = 1;
+	provider.capture_at_stop = 2;
+	run->options.providers = &provider;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	run_stop(run);
+	assert_int_equal(run->events, 1);
+	assert_memory_equal(run->provider.bytes, &some_provider, 16);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
+	fake_etw_provider_close(emitter);
+	run_end(run);
+	etw_provider_spec_done(&provider);
+}
+
+/* A provider gets the time that is configured for it, also when it never answers. */
+static void a_provider_that_never_answers_delays_the_stop_for_its_time(void **state)
+{
+	struct fake_etw_provider *blocked;
+	struct etw_provider_spec provider;
+	struct run *run = *state;
+	uint64_t began;
+
+	blocked = fake_etw_provider_open(&some_provider, NULL, NULL);
+	assert_true(etw_provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	provider.any = 1;
+	provider.capture_at_stop = 2;
+	provider.capture_timeout_ms = 1100;
+	run->options.providers = &provider;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_wait_idle(WAIT_MS));
+	fake_etw_provider_block(blocked, true);
+	began = os_monotonic_ns();
+	run_stop(run);
+	assert_true(os_monotonic_ns() - began >= UINT64_C(1000000000));
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
+			    "provider " SOME_PROVIDER ": its state could not be captured: it took "
+			    "too long (error 1460)");
+	fake_etw_provider_block(blocked, false);
+	assert_true(fake_etw_wait_idle(WAIT_MS));
+	fake_etw_provider_close(blocked);
+	run_end(run);
+	etw_provider_spec_done(&provider);
+}
+
 /* The state that is captured at the stop, and what a slow consumer has not got yet. */
 static void a_stop_delivers_first_and_closes_the_consumer(void **state)
 {
@@ -669,6 +733,10 @@ int main(void)
 		cmocka_unit_test_setup(what_the_session_holds_at_the_stop_is_delivered,
 				       run_set_up_manual),
 		cmocka_unit_test_setup(a_stop_delivers_first_and_closes_the_consumer, run_reset),
+		cmocka_unit_test_setup(state_that_a_slow_provider_writes_at_the_stop_is_delivered,
+				       run_set_up),
+		cmocka_unit_test_setup(a_provider_that_never_answers_delays_the_stop_for_its_time,
+				       run_set_up),
 		cmocka_unit_test_setup(losses_of_the_last_moment_count, run_set_up_manual),
 		cmocka_unit_test_setup(a_stop_does_not_wait_for_ever, run_set_up_manual),
 		cmocka_unit_test_setup(what_exists_is_reported_before_events, run_set_up),
