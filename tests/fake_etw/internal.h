@@ -190,6 +190,7 @@ struct fake_trace {
 	_Atomic(struct fake_etw_kept *) kept; /* fake_etw_keep(); NULL: nothing is kept */
 	struct fake_task *task;               /* fake_etw_run_on_consumer(); NULL: none */
 	uint64_t session;                     /* handle while processing */
+	int priority;                         /* of the thread that called ProcessTrace */
 	struct fake_queue queue;
 	uint64_t lost_reported;
 	uint32_t buffers_lost_reported;
