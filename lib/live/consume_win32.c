@@ -304,6 +304,21 @@ ULONG consume_open(struct live *live)
 	return ERROR_SUCCESS;
 }
 
+ULONG consume_trace(TRACEHANDLE trace)
+{
+	HANDLE thread = GetCurrentThread();
+	int before = GetThreadPriority(thread);
+	ULONG status;
+
+	/* If this fails, the session is consumed at the priority that the thread has. */
+	SetThreadPriority(thread, THREAD_PRIORITY_HIGHEST);
+	status = ProcessTrace(&trace, 1, NULL, NULL);
+	if (before != THREAD_PRIORITY_ERROR_RETURN) {
+		SetThreadPriority(thread, before);
+	}
+	return status;
+}
+
 ULONG consume_run(struct live *live)
 {
 	TRACEHANDLE trace = live->trace;
@@ -311,7 +326,7 @@ ULONG consume_run(struct live *live)
 
 	counters_up(live, true);
 	os_use_fault_flag(&live->in_callback);
-	status = ProcessTrace(&trace, 1, NULL, NULL);
+	status = consume_trace(trace);
 	if (status == ERROR_NOACCESS) {
 		live->faulted = true;
 		live->options.on_fault("an exception in a callback of ProcessTrace (error 998)");

@@ -199,7 +199,7 @@ static void consume(void *context)
 	struct harvest_run *run = context;
 
 	set(run, &run->consuming);
-	run->status = ProcessTrace(&run->trace, 1, NULL, NULL);
+	run->status = consume_trace(run->trace);
 	set(run, &run->consumed);
 }
 

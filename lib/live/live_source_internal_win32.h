@@ -397,6 +397,9 @@ void consume_use_clock(struct live *live, const struct etw_source_clock *clock);
 /* Opens the trace of the running session unless it is open. Returns a status of Windows. */
 ULONG consume_open(struct live *live);
 ULONG consume_run(struct live *live); /* ProcessTrace */
+/* Calls ProcessTrace() with a high priority of the thread: while it waits for a processor, real-time
+ * buffers may be lost. */
+ULONG consume_trace(TRACEHANDLE trace);
 void consume_close(struct live *live);
 /* Makes consume_run() return soon. Another thread may call it. */
 void consume_abandon(struct live *live);

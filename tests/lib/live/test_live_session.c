@@ -53,6 +53,24 @@ static void a_private_session_asks_for_what_does_not_lose(void **state)
 	assert_false(fake_etw_session("etw_test", &session));
 }
 
+/* On a machine whose processors are all busy, buffers are lost when ProcessTrace() is late. */
+static void a_session_is_consumed_with_priority(void **state)
+{
+	struct run *run = *state;
+
+	run->options.kernel_flags |= ETW_KERNEL_FLAG_DISK_IO;
+	run->options.rundown = true;
+	run->options.harvest_ms = WAIT_MS;
+	run_start_and_wait(run, &run->options);
+	assert_int_equal(fake_etw_consumer_priority("etw_test"), THREAD_PRIORITY_HIGHEST);
+	emit_process_start(8);
+	fake_etw_flush("etw_test");
+	assert_true(fake_etw_wait_consumer("etw_test_harvest", WAIT_MS));
+	assert_int_equal(fake_etw_consumer_priority("etw_test_harvest"), THREAD_PRIORITY_HIGHEST);
+	run_stop(run);
+	run_end(run);
+}
+
 static void many_processors_need_more_buffers(void **state)
 {
 	static const struct fake_etw_options machine = { .processors = 32 };
@@ -713,6 +731,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_private_session_asks_for_what_does_not_lose, run_set_up),
+		cmocka_unit_test_setup(a_session_is_consumed_with_priority, run_set_up),
 		cmocka_unit_test_setup(many_processors_need_more_buffers, run_set_up),
 		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_set_up),
 		cmocka_unit_test_setup(an_event_that_another_session_has_no_room_for_arrives,
