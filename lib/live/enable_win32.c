@@ -115,6 +115,22 @@ static void complain(const struct live *live, const struct etw_provider_spec *pr
 	}
 }
 
+/* Reports that a provider could not be enabled, unless status is ERROR_SUCCESS. */
+static void complain_of_enabling(const struct live *live, const struct etw_provider_spec *provider,
+				 ULONG status)
+{
+	char label[GUID_TEXT_SIZE + 2];
+
+	if (status == ERROR_NO_SYSTEM_RESOURCES) {
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
+			    "provider %s: it could not be enabled: eight sessions have it, and "
+			    "Windows allows no more (error 1450); \"etwtool sessions\" lists them",
+			    etw_provider_spec_label(provider, label));
+	} else {
+		complain(live, provider, "it could not be enabled", status);
+	}
+}
+
 /* ---- filters by payload ---- */
 
 enum {
@@ -540,8 +556,7 @@ void enable_capture(struct live *live, TRACEHANDLE session,
 {
 	struct patience patience = patience_now();
 
-	complain(live, provider, "it could not be enabled",
-		 capture(live, session, provider, keywords, &patience));
+	complain_of_enabling(live, provider, capture(live, session, provider, keywords, &patience));
 }
 
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
@@ -553,7 +568,7 @@ ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 			capture(live, session, provider, provider->capture_at_start, &patience) :
 			enable(live, session, provider, provider->any, NO_WAIT);
 
-	complain(live, provider, "it could not be enabled", status);
+	complain_of_enabling(live, provider, status);
 	if (status == ERROR_SUCCESS && live->canary && index == live->list.canary_index) {
 		canaries_begin(live);
 	}
@@ -581,7 +596,8 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 			return;
 		}
 	}
-	if (!live->change || live->options.logger == ETW_LIVE_NT_KERNEL) {
+	if (live->options.logger == ETW_LIVE_NT_KERNEL ||
+	    !(on ? session_changes_report(live->change) : session_changes_reports(live->change))) {
 		return;
 	}
 	etw_provider_spec_init(&spec);
@@ -616,8 +632,9 @@ void disable_provider(struct live *live, TRACEHANDLE session,
 	const struct patience patience = { .began_ns = began_ns, .usual_ms = CAPTURE_AT_STOP_MS };
 
 	if (provider->capture_at_stop != 0) {
-		complain(live, provider, "it could not be enabled",
-			 capture(live, session, provider, provider->capture_at_stop, &patience));
+		complain_of_enabling(live, provider,
+				     capture(live, session, provider, provider->capture_at_stop,
+					     &patience));
 	}
 	control(live, session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
 }

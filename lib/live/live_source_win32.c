@@ -189,6 +189,9 @@ static void look(struct live *live, unsigned *missing)
 	if (status == ERROR_SUCCESS && watchdog_check_providers(live, session)) {
 		canaries_confirm(live, &written);
 	}
+	if (status == ERROR_SUCCESS && !session_changes_reports(live->change)) {
+		enable_changes(live, session, true); /* if a session that did has left */
+	}
 	os_mutex_unlock(&live->settings);
 	if (status != ERROR_WMI_INSTANCE_NOT_FOUND || !consuming) {
 		*missing = 0;

@@ -298,6 +298,33 @@ static ULONG property_of(uint32_t properties)
 	return answer.enabled.EnableProperty;
 }
 
+static void a_provider_without_a_place_is_said_to_have_none(void **state)
+{
+	struct etw_provider_spec spec;
+	struct run *run = *state;
+	char name[16];
+
+	for (unsigned i = 0; i < 8; i++) {
+		snprintf(name, sizeof name, "theirs %u", i);
+		assert_true(fake_etw_other_start(name, EVENT_TRACE_REAL_TIME_MODE, 0));
+		assert_true(fake_etw_other_enable(name, &some_provider, 4, 0));
+	}
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_open(run, &run->options);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
+			    "provider " SOME_PROVIDER ": it could not be enabled: eight sessions "
+			    "have it, and Windows allows no more (error 1450); \"etwtool "
+			    "sessions\" lists them");
+	for (unsigned i = 0; i < 8; i++) {
+		snprintf(name, sizeof name, "theirs %u", i);
+		assert_true(fake_etw_other_stop(name));
+	}
+	run_end(run);
+	etw_provider_spec_done(&spec);
+}
+
 /* EVENT_ENABLE_PROPERTY_* of evntcons.h, Windows SDK. */
 static void properties_reach_windows(void **state)
 {
@@ -432,6 +459,8 @@ int main(void)
 		cmocka_unit_test_setup(a_provider_that_is_never_reported_as_enabled_is_given_up,
 				       run_set_up),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_reported, run_set_up),
+		cmocka_unit_test_setup(a_provider_without_a_place_is_said_to_have_none,
+				       run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(a_windows_without_containers_has_the_other_properties,
 				       run_reset),
