@@ -32,6 +32,8 @@
 
 enum { ITEM_HEADER = 8, COUNTS_100NS = 10000000 };
 
+#define ATTACHED_NS (UINT64_C(200) * 1000 * 1000)
+
 static const uint8_t no_payload[8];
 
 /* ---- one event ---- */
@@ -324,6 +326,14 @@ ULONG consume_run(struct live *live)
 	TRACEHANDLE trace = live->trace;
 	ULONG status;
 
+	os_mutex_lock(&live->lock);
+	if (live->flags_wait) {
+		/* When the first buffer comes, Windows has attached the consumer. A session without
+		 * events has none. */
+		live->late_due_ns = os_monotonic_ns() + ATTACHED_NS;
+		os_condition_wake_all(&live->changed);
+	}
+	os_mutex_unlock(&live->lock);
 	counters_up(live, true);
 	os_use_fault_flag(&live->in_callback);
 	status = consume_trace(trace);

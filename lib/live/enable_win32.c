@@ -490,6 +490,7 @@ static ULONG control(struct live *live, TRACEHANDLE session,
 	if (!by_payload || was_taken(status)) {
 		return status;
 	}
+	parameters.EnableProperty = enable_property(provider->properties);
 	parameters.FilterDescCount = filters.count;
 	parameters.EnableFilterDesc = filters.count > 0 ? filters.descriptors : NULL;
 	without = enable_trace(live, session, provider, code, any, timeout_ms, &parameters);

@@ -153,7 +153,18 @@ static bool is_kernel(const struct live *live)
 	return live->options.logger != ETW_LIVE_USER;
 }
 
-static void fill_properties(const struct live *live, ULONG mode,
+/*
+ * Flags with which Windows reports everything of a kind that exists: all images of all processes,
+ * for instance, which are some hundred thousand on a large server. Without a consumer, what does
+ * not fit into the buffers and a limited file is lost (EVENT_TRACE_REAL_TIME_MODE in "Logging Mode
+ * Constants", Microsoft Learn). So they are set when the session is consumed. Processes and threads
+ * are fewer, and later events need them; they come first.
+ */
+#define LATE_FLAGS \
+	(EVENT_TRACE_FLAG_IMAGE_LOAD | EVENT_TRACE_FLAG_VIRTUAL_ALLOC | EVENT_TRACE_FLAG_VAMAP)
+
+/* flags: of all that the session needs, those to set now. */
+static void fill_properties(const struct live *live, ULONG mode, uint32_t flags,
 			    struct session_properties *properties)
 {
 	session_properties_init(properties);
@@ -166,7 +177,7 @@ static void fill_properties(const struct live *live, ULONG mode,
 	properties->base.LogFileMode = mode;
 	properties->base.FlushTimer = (ULONG)(live->options.flush_ms / 1000);
 	if (is_kernel(live)) {
-		properties->base.EnableFlags = kernel_flags_of(live) & ~system_flags(live);
+		properties->base.EnableFlags = flags & ~system_flags(live);
 	}
 }
 
@@ -216,15 +227,17 @@ static ULONG add_masks(TRACEHANDLE session, const ULONG added[KERNEL_MASKS])
 	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
 }
 
-/* Enables the system providers; they may be enabled already. Fails only if Windows refuses both a
- * provider and its flags. */
-static ULONG enable_system_providers(const struct live *live, TRACEHANDLE session)
+/* Enables the system providers of these flags; they may be enabled already. Fails only if Windows
+ * refuses both a provider and its flags. */
+static ULONG enable_system_providers(const struct live *live, TRACEHANDLE session,
+				     uint32_t kernel_flags)
 {
 	struct etw_guid guid;
 	uint64_t keywords;
 	uint32_t flags;
 
-	for (size_t i = 0; system_provider(system_flags(live), i, &guid, &keywords, &flags); i++) {
+	kernel_flags &= system_flags(live);
+	for (size_t i = 0; system_provider(kernel_flags, i, &guid, &keywords, &flags); i++) {
 		GUID provider = live_windows_guid(&guid);
 		ULONG masks[KERNEL_MASKS];
 		char label[GUID_TEXT_SIZE];
@@ -388,7 +401,8 @@ static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 	for (unsigned tries = 0;; tries++) {
 		ULONG status;
 
-		fill_properties(live, mode, properties);
+		fill_properties(live, mode, kernel_flags_of(live) & ~(uint32_t)LATE_FLAGS,
+				properties);
 		status = StartTraceW(session, live->wide_name, &properties->base);
 
 		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
@@ -442,10 +456,13 @@ static ULONG start_and_enable(struct live *live)
 	live->identity = identity;
 	live->session = session;
 	live->harvest.first = true;
+	live->flags_wait = is_kernel(live) && (kernel_flags_of(live) & LATE_FLAGS) != 0;
+	live->late_due_ns = UINT64_MAX;
 	live->emergency_number = emergency_stop_add(live->wide_name, session, &identity);
 	os_mutex_unlock(&live->lock);
 	add_groups(live, session);
-	status = enable_system_providers(live, session);
+	status = enable_system_providers(live, session,
+					 kernel_flags_of(live) & ~(uint32_t)LATE_FLAGS);
 	if (status != ERROR_SUCCESS) {
 		return status;
 	}
@@ -492,6 +509,38 @@ void session_know_masks(struct live *live)
 {
 	os_mutex_lock(&live->settings);
 	know_masks(live);
+	os_mutex_unlock(&live->settings);
+}
+
+void session_enable_late(struct live *live)
+{
+	ULONG masks[KERNEL_MASKS], status;
+	TRACEHANDLE session;
+	char text[160];
+	bool waits;
+
+	os_mutex_lock(&live->settings);
+	os_mutex_lock(&live->lock);
+	session = live->session;
+	waits = live->flags_wait && session != 0;
+	live->flags_wait = false;
+	live->late_due_ns = UINT64_MAX;
+	live->masks_known = live->masks_known &&
+			    !waits; /* the watcher restores nothing meanwhile */
+	os_mutex_unlock(&live->lock);
+	if (waits) {
+		masks_of(kernel_flags_of(live) & LATE_FLAGS & ~system_flags(live), 0, masks);
+		status = add_masks(session, masks);
+		if (status == ERROR_SUCCESS) {
+			status = enable_system_providers(live, session, kernel_flags_of(live));
+		}
+		if (status != ERROR_SUCCESS) {
+			live_report(live, ETW_SESSION_PROVIDER_FAILED,
+				    "images and memory that exist are not reported: %s",
+				    live_error_text(status, text));
+		}
+		know_masks(live);
+	}
 	os_mutex_unlock(&live->settings);
 }
 
@@ -568,7 +617,7 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	}
 	status = exchange_masks(live, session, former);
 	if (status == ERROR_SUCCESS) {
-		status = enable_system_providers(live, session);
+		status = enable_system_providers(live, session, kernel_flags_of(live));
 	}
 	disable_system_providers(live, session, former_flags);
 	if (status != ERROR_SUCCESS) {
@@ -700,7 +749,7 @@ static void restore_masks(struct live *live, TRACEHANDLE session)
 	}
 	status = add_masks(session, expected);
 	if (status == ERROR_SUCCESS) {
-		status = enable_system_providers(live, session);
+		status = enable_system_providers(live, session, kernel_flags_of(live));
 	}
 	counters_restart(live, ETW_RESTART_FLAGS_CHANGED);
 	live_report(live, ETW_SESSION_RESTORED, "%s changed its kernel flags: %s",
@@ -723,7 +772,8 @@ static void restore_real_time(struct live *live, TRACEHANDLE session,
 	os_mutex_lock(&live->lock);
 	live->real_time_lost = true;
 	os_mutex_unlock(&live->lock);
-	fill_properties(live, now->LogFileMode | EVENT_TRACE_REAL_TIME_MODE, &properties);
+	fill_properties(live, now->LogFileMode | EVENT_TRACE_REAL_TIME_MODE, kernel_flags_of(live),
+			&properties);
 	/* The update replaces all flags, also those that other programs enabled. */
 	properties.base.EnableFlags |= ask_masks(session, masks) ? flags_in(masks) :
 								   now->EnableFlags;

@@ -140,6 +140,26 @@ bool fake_etw_wait_consumer(const char *name, unsigned timeout_ms)
 	return done;
 }
 
+bool fake_etw_wait_flag(const char *name, uint32_t flag, unsigned timeout_ms)
+{
+	uint64_t end = fake_clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+	bool set = false;
+
+	fake_lock();
+	for (;;) {
+		const struct fake_session *session = fake_session_by_utf8(name);
+
+		set = session && ((fake_session_flags(session) | session->provider_masks[0]) &
+				  flag) != 0;
+		if (set || fake_clock_monotonic_ns() >= end) {
+			break;
+		}
+		os_condition_wait(&fake.changed, &fake.lock, 5000000);
+	}
+	fake_unlock();
+	return set;
+}
+
 void fake_etw_lose_events(const char *name, unsigned count)
 {
 	struct fake_session *session;

@@ -174,6 +174,9 @@ bool fake_etw_drain(const char *name, unsigned timeout_ms);
 /* Waits until the session has a consumer. */
 bool fake_etw_wait_consumer(const char *name, unsigned timeout_ms);
 
+/* Waits until a flag is set, by itself or by a system provider. */
+bool fake_etw_wait_flag(const char *name, uint32_t flag, unsigned timeout_ms);
+
 /* The priority that the thread which consumes the session had when it called ProcessTrace. */
 int fake_etw_consumer_priority(const char *name);
 

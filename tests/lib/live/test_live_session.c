@@ -71,6 +71,38 @@ static void a_session_is_consumed_with_priority(void **state)
 	run_end(run);
 }
 
+/* A server with 4,000 processes: more than all buffers and the playback file have room for. */
+static void images_of_a_large_machine_are_not_lost(void **state)
+{
+	enum { IMAGES = 400000, DC_START = 3 };
+	static const enum etw_live_logger loggers[] = { ETW_LIVE_PRIVATE,
+							ETW_LIVE_SYSTEM_PROVIDERS };
+	static const GUID image_class = {
+		0x2cb15d1d, 0x5fc1, 0x11d2, { 0xab, 0xe1, 0x00, 0xa0, 0xc9, 0x11, 0xf5, 0x18 }
+	};
+	static const char payload[160];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
+		struct run run;
+
+		fake_etw_reset(NULL);
+		for (unsigned j = 0; j < IMAGES; j++) {
+			fake_etw_add_existing(&image_class, DC_START, payload, sizeof payload);
+		}
+		run_begin(&run);
+		run.options.logger = loggers[i];
+		run.options.kernel_flags |= ETW_KERNEL_FLAG_IMAGE_LOAD;
+		run_start_and_wait(&run, &run.options);
+		run_wait(&run, &run.events, IMAGES);
+		assert_int_equal(run_statistics(&run).events_lost, 0);
+		assert_int_equal(run.events, IMAGES);
+		run_stop(&run);
+		run_end(&run);
+	}
+	fake_etw_reset(NULL);
+}
+
 static void many_processors_need_more_buffers(void **state)
 {
 	static const struct fake_etw_options machine = { .processors = 32 };
@@ -732,6 +764,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_private_session_asks_for_what_does_not_lose, run_set_up),
 		cmocka_unit_test_setup(a_session_is_consumed_with_priority, run_set_up),
+		cmocka_unit_test(images_of_a_large_machine_are_not_lost),
 		cmocka_unit_test_setup(many_processors_need_more_buffers, run_set_up),
 		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_set_up),
 		cmocka_unit_test_setup(an_event_that_another_session_has_no_room_for_arrives,
