@@ -89,7 +89,7 @@ enum etw_kernel_opcode {
 	ETW_KERNEL_OPCODE_FILE_IO_FLT_PRE_OP_INIT = 96,
 	ETW_KERNEL_OPCODE_FILE_IO_FLT_POST_OP_FAILURE = 101,
 
-	/* TransitionFault to AccessViolation are faults of all kinds. */
+	/* TransitionFault to AccessViolation are page faults, soft ones included. */
 	ETW_KERNEL_OPCODE_PAGE_FAULT_TRANSITION_FAULT = 10,
 	ETW_KERNEL_OPCODE_PAGE_FAULT_ACCESS_VIOLATION = 15,
 	ETW_KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT = 32,

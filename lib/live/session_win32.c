@@ -154,7 +154,7 @@ static bool is_kernel(const struct live *live)
 }
 
 /*
- * Flags with which Windows reports everything of a kind that exists: all images of all processes,
+ * Flags with which Windows reports everything that exists already: all images of all processes,
  * for instance, which are some hundred thousand on a large server. Without a consumer, what does
  * not fit into the buffers and a limited file is lost (EVENT_TRACE_REAL_TIME_MODE in "Logging Mode
  * Constants", Microsoft Learn). So they are set when the session is consumed. Processes and threads

@@ -6,7 +6,7 @@
  * its class and opcode decide when a session gets it: a DCStart when its flag comes on, a DCEnd
  * when it goes off or the session stops, the name of an open file likewise and from the kernel's
  * rundown provider, and SystemConfig at STOP only. All of it is written at full speed, and no
- * consumer gives a buffer back meanwhile, but for what is reported when flags come on.
+ * consumer gives a buffer back meanwhile, except for what is reported when flags come on.
  *
  * Source: BEHAVIOUR.md, rows P18 and P22 to P26.
  */
