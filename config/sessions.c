@@ -31,6 +31,8 @@ enum {
 	FLUSH_MOST_MS = 3600000,
 	CAPTURE_LEAST_MS = 1000,
 	CAPTURE_MOST_MS = 86400000,
+	CAPTURE_WAIT_LEAST_MS = 1000,
+	CAPTURE_WAIT_MOST_MS = 60000,
 	FILTERS_MOST = 64,
 };
 
@@ -267,9 +269,9 @@ static bool add_executable(struct yaml_reader *in, const struct yaml_node *node,
 			  characters, ETW_PROVIDER_EXECUTABLES_MAX);
 }
 
-static const char *const properties[] = { "sid",          "session_id",
-					  "stack",        "process_start_key",
-					  "no_keyword_0", NULL };
+static const char *const properties[] = {
+	"sid", "session_id", "stack", "process_start_key", "no_keyword_0", "container_id", NULL
+};
 
 static bool read_property(struct yaml_reader *in, const struct yaml_node *node,
 			  const struct yaml_row *row, void *base)
@@ -302,6 +304,11 @@ static const struct yaml_row capture_rows[] = {
 		     .check = check_every),
 	  .relies = true, YAML_TO(struct etw_provider_spec, capture_every_ms),
 	  .help = "Interval at which at_start is repeated, from 1s to 24h." },
+	{ "timeout",
+	  YAML_SHAPE(.type = SHAPE_DURATION, .least = CAPTURE_WAIT_LEAST_MS,
+		     .most = CAPTURE_WAIT_MOST_MS),
+	  YAML_TO(struct etw_provider_spec, capture_timeout_ms),
+	  .help = "How long to wait for the state, from 1s to 1m. Default: 10s when the session stops, 1s otherwise." },
 };
 
 static bool check_provider_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -440,7 +447,7 @@ static const struct yaml_row buffer_rows[] = {
 	  YAML_TO(struct config_session, buffer_size_bytes), .fallback = "256KiB",
 	  .help = "Size of one buffer, from 16KiB to 1MiB, in whole KiB." },
 	{ "min", &buffers_number_shape, YAML_TO(struct config_session, buffers_min),
-	  .help = "Minimum number of buffers. Default: 64 plus 4 for each processor." },
+	  .help = "Minimum number of buffers. Default: 64, or 4 for each processor if that is more." },
 	{ "max", &buffers_number_shape, YAML_TO(struct config_session, buffers_max),
 	  .help = "Maximum number of buffers. Default: twice min." },
 };
@@ -466,7 +473,7 @@ static const struct yaml_row session_rows[] = {
 	  .help = "Longest time that an event waits in a buffer: whole seconds, from 1s to 1h." },
 	{ "rundown", &yaml_switch_shape, YAML_TO(struct config_session, rundown), .fallback = "on",
 	  .help = "Whether to request the names of the files that are open when the session starts, disks and "
-		  "services; a private session starts a second one, NAME_harvest, for a moment." },
+		  "services; a session with kernel events starts a second one, NAME_harvest, for a moment." },
 	{ "providers",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = CONFIG_PROVIDERS_MAX, .items = "providers",
 		     .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(provider_rows),

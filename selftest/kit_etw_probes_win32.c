@@ -487,9 +487,13 @@ void probe_independent(struct kit_finding *finding)
 void probe_masks_stay(struct kit_finding *finding)
 {
 	enum { LATER_MS = 200 };
-	const ULONG flags = EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_THREAD |
-			    EVENT_TRACE_FLAG_DISK_IO;
+	/* The last five are kept in another word. */
+	const ULONG flags = EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_DISK_IO |
+			    EVENT_TRACE_FLAG_CSWITCH | EVENT_TRACE_FLAG_DISPATCHER |
+			    EVENT_TRACE_FLAG_DPC | EVENT_TRACE_FLAG_INTERRUPT |
+			    EVENT_TRACE_FLAG_VIRTUAL_ALLOC;
 	ULONG masks[KERNEL_MASKS], later[KERNEL_MASKS];
+	uint32_t words[ETW_KERNEL_WORDS];
 	struct probe_session session;
 	ULONG status;
 
@@ -505,9 +509,11 @@ void probe_masks_stay(struct kit_finding *finding)
 	if (status != ERROR_SUCCESS) {
 		finding_skip(finding, "group masks", status);
 	} else {
-		finding_check(finding, masks[0] == flags,
-			      "flags 0x%08lx: the first mask is 0x%08lx", (unsigned long)flags,
-			      (unsigned long)masks[0]);
+		etw_kernel_words(flags, 0, words);
+		finding_check(finding, masks[0] == words[0] && masks[1] == words[1],
+			      "flags 0x%08lx: the first two masks are 0x%08lx and 0x%08lx",
+			      (unsigned long)flags, (unsigned long)masks[0],
+			      (unsigned long)masks[1]);
 		finding_check(finding, memcmp(masks, later, sizeof masks) == 0,
 			      "200 ms later it is 0x%08lx", (unsigned long)later[0]);
 	}

@@ -105,6 +105,8 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "P11", "filters whose sizes do not fit: 87", BY(probe_filter_sizes) },
 	{ "P11a", "a filter of more than 1024 bytes: 87", BY(probe_filter_data) },
 	{ "P12", "properties add items in the order SID, terminal session, process start key", BY(probe_items) },
+	{ "P12a", "events of containers come with ENABLE_SILOS only; 87 before build 17763",
+	  CANNOT("it needs a program in a container") },
 	{ "P17", "a system provider in a session that is no system logger: 87", BY(probe_system_provider) },
 	{ "P17a", "processor samples by system provider need the privilege; masks do not show system providers", BY(probe_system_profile) },
 	{ "P18", "what exists is reported once each time its flag is switched on", BY(probe_rundown_once) },
@@ -116,6 +118,8 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "P23", "the rundown provider reports the names of open files", CANNOT("row W2a shows it") },
 	{ "P24", "masks that go off bring the rundown of the end without SystemConfig",
 	  CANNOT("the exporter turns no masks off") },
+	{ "P26", "a consumer keeps up with what is reported when flags come on",
+	  CANNOT("the losses of the session show it") },
 
 	/* Rows about filters by payload. */
 	{ "F2", "events without filter pass; a field beyond the payload fulfils no condition",
@@ -125,6 +129,7 @@ const struct kit_assumption kit_assumptions[] = {
 
 	/* information, machine */
 	{ "I1", "group masks of a session that is no system logger: 87", BY(probe_masks_of_user_session) },
+	{ "I1a", "some flags are kept in another word of the group masks", CANNOT("row W1c shows it") },
 	{ "I4a", "a provider is reported as enabled right after it was enabled", BY(probe_enabled_is_reported) },
 	{ "M1", "Process32FirstW with a wrong dwSize: 24", BY(probe_snapshot_size) },
 	{ "M1a", "a snapshot of processes lists no threads", BY(probe_snapshot_lists) },

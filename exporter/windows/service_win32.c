@@ -31,6 +31,8 @@ enum {
 	RESET_SECONDS = 24 * 60 * 60,
 	STOP_WAIT_MS = 60000,
 	STOP_LOOK_MS = 100,
+	PROGRESS_MS = 10000,
+	PROGRESS_REPORTS = 12, /* two minutes: twice the longest capture_state.timeout */
 };
 
 /* Returns the full path of this program, which the caller frees; NULL without memory. */
@@ -234,7 +236,9 @@ static struct {
 	int (*run)(void *context);
 	void *context;
 	int status;
+	HANDLE ended;    /* set when run() has returned */
 	HANDLE finished; /* set when the last status has been reported */
+	struct os_thread progress;
 	SERVICE_STATUS_HANDLE handle;
 	struct os_mutex lock;
 	struct service_state state; /* guarded by lock */
@@ -299,18 +303,44 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *cont
 	return ERROR_CALL_NOT_IMPLEMENTED;
 }
 
+/* Reports again and again that a stop makes progress, because a session may wait longer for the
+ * state of its providers than the manager does. After the longest time of such a stop it reports no
+ * more, so that a service that hangs is seen. */
+static void report_progress(void *context)
+{
+	unsigned reports = 0;
+	bool stopping;
+
+	(void)context;
+	while (reports < PROGRESS_REPORTS &&
+	       WaitForSingleObject(service.ended, PROGRESS_MS) == WAIT_TIMEOUT) {
+		os_mutex_lock(&service.lock);
+		stopping = service.state.phase == PHASE_STOPPING;
+		os_mutex_unlock(&service.lock);
+		if (stopping) {
+			service_move_to(PHASE_STOPPING);
+			reports++;
+		}
+	}
+}
+
 /* Runs the program. It has its arguments already; arguments of a manual start are ignored. */
 static void WINAPI service_main(DWORD argc, wchar_t **argv)
 {
 	struct etw_error err = { 0 };
-	bool logged;
+	bool logged, progress;
 
 	(void)argc;
 	(void)argv;
 	service.handle = RegisterServiceCtrlHandlerExW(SERVICE_WIDE_NAME, on_control, NULL);
 	service_move_to(PHASE_STARTING);
 	logged = event_log_open(&err);
+	progress = os_thread_start(&service.progress, report_progress, NULL, &err);
 	service.status = service.run(service.context);
+	SetEvent(service.ended);
+	if (progress) {
+		os_thread_join(&service.progress);
+	}
 	if (logged) {
 		event_log_close();
 	}
@@ -339,8 +369,9 @@ bool service_run(int (*run)(void *context), void *context, int *status, struct e
 	service.run = run;
 	service.context = context;
 	os_mutex_init(&service.lock);
+	service.ended = CreateEventW(NULL, TRUE, FALSE, NULL);
 	service.finished = CreateEventW(NULL, TRUE, FALSE, NULL);
-	if (!service.finished) {
+	if (!service.ended || !service.finished) {
 		return error_set_last(err, "the service cannot run");
 	}
 	if (!StartServiceCtrlDispatcherW(table)) {

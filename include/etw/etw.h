@@ -109,7 +109,7 @@ struct etw_session_options {
 	size_t manifest_count;
 	/* A multiple of 1024, from 16 KiB to 1 MiB; 0: 256 KiB. */
 	uint64_t buffer_size_bytes;
-	uint32_t buffers_min; /* 2 to 65536; 0: 64, and at least 4 for each processor */
+	uint32_t buffers_min; /* 2 to 65536; 0: 64, or 4 for each processor if more */
 	uint32_t buffers_max; /* 2 to 65536; 0: twice buffers_min */
 	/* The longest time for which Windows holds an event before it is delivered, in ms: whole
 	 * seconds, at most an hour; 0 means 1 s. */

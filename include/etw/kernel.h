@@ -94,6 +94,9 @@ enum etw_kernel_opcode {
 	ETW_KERNEL_OPCODE_FILE_IO_FLT_PRE_OP_INIT = 96,
 	ETW_KERNEL_OPCODE_FILE_IO_FLT_POST_OP_FAILURE = 101,
 
+	/* TransitionFault to AccessViolation are page faults, soft ones included. */
+	ETW_KERNEL_OPCODE_PAGE_FAULT_TRANSITION_FAULT = 10,
+	ETW_KERNEL_OPCODE_PAGE_FAULT_ACCESS_VIOLATION = 15,
 	ETW_KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT = 32,
 	ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC = 98,
 	ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_FREE = 99,
@@ -224,6 +227,30 @@ enum etw_kernel_flag { ETW_KERNEL_FLAGS(ETW_KERNEL_FLAG_CONSTANT) };
 	ROW(FLT_IO, 4, 0x100000, "FilterIO")           \
 	ROW(FLT_FASTIO, 4, 0x200000, "FilterIOFastIO") \
 	ROW(FLT_IO_FAILURE, 4, 0x400000, "FilterIOFailure")
+
+/*
+ * Flags that have a bit in another word, where Windows keeps them however they were set. The first
+ * word never has them. ROW(value, word, bit).
+ *
+ * Source: PROFILE is observed in net.4.5.2.x64.etl, whose first records list the words of a session
+ * that was started with it; the others are "equivalent" in winsiderss/phnt, ntwmi.h.
+ */
+#define ETW_KERNEL_FLAGS_KEPT_ELSEWHERE(ROW)          \
+	ROW(ETW_KERNEL_FLAG_PROFILE, 1, 0x2)          \
+	ROW(ETW_KERNEL_FLAG_CSWITCH, 1, 0x4)          \
+	ROW(0x00800000U /* DRIVER */, 1, 0x10)        \
+	ROW(ETW_KERNEL_FLAG_DPC, 1, 0x80)             \
+	ROW(ETW_KERNEL_FLAG_DISPATCHER, 1, 0x200)     \
+	ROW(ETW_KERNEL_FLAG_INTERRUPT, 1, 0x4000)     \
+	ROW(ETW_KERNEL_FLAG_VIRTUAL_ALLOC, 1, 0x8000) \
+	ROW(0x00000080U /* SYSTEMCALL */, 2, 0x40)
+
+enum { ETW_KERNEL_WORDS = 8 };
+
+/* Computes the words of a session with these flags and groups, as Windows keeps them. */
+void etw_kernel_words(uint32_t flags, uint32_t groups, uint32_t words[ETW_KERNEL_WORDS]);
+/* Returns the flags among the words, also those that are kept elsewhere. */
+uint32_t etw_kernel_flags_in(const uint32_t words[ETW_KERNEL_WORDS]);
 
 /* The index of each group; in a set of groups it has the bit 1 << index. */
 #define ETW_KERNEL_GROUP_CONSTANT(name, word, bit, keyword) ETW_KERNEL_GROUP_##name,

@@ -139,6 +139,7 @@ enum etw_provider_property {
 	ETW_PROVIDER_STACK = 1U << 2,
 	ETW_PROVIDER_PROCESS_START_KEY = 1U << 3,
 	ETW_PROVIDER_NO_KEYWORD_0 = 1U << 4, /* drops events without a keyword */
+	ETW_PROVIDER_CONTAINER_ID = 1U << 5,
 };
 
 struct etw_provider_spec {
@@ -167,6 +168,9 @@ struct etw_provider_spec {
 	uint64_t capture_at_start;
 	uint64_t capture_at_stop;
 	uint64_t capture_every_ms; /* 0: not */
+	/* How long to wait for the state, at least a second; 0: ten seconds at the stop, and one
+	 * otherwise. */
+	uint64_t capture_timeout_ms;
 };
 
 /* Sets the default: all events, and no provider yet. */

@@ -71,7 +71,7 @@ struct etw_live_options {
 				       ETW_LIVE_ATTACH those that should be on */
 	uint32_t kernel_groups;     /* further kernel events: a set of etw_kernel_groups[] */
 	uint64_t buffer_size_bytes; /* a multiple of 1024; 0: 256 KiB */
-	uint32_t buffers_min;       /* 0: 64, and at least 4 for each processor */
+	uint32_t buffers_min;       /* 0: 64, or 4 for each processor if more */
 	uint32_t buffers_max;       /* 0: twice buffers_min */
 	uint64_t flush_ms;          /* whole seconds; 0: 1 s */
 	/* Collect what existed before the start: names of open files, disks, services. Only for

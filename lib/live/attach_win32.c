@@ -36,12 +36,16 @@ void attach_report_missing(const struct live *live, TRACEHANDLE session)
 {
 	uint32_t flags = kernel_flags_of(live), groups = kernel_groups_of(live);
 	ULONG masks[KERNEL_MASKS] = { 0 }, returned = 0;
+	uint32_t words[ETW_KERNEL_WORDS];
 	struct etw_text missing = { 0 };
 
 	/* A session that is no system logger has none, and the query fails. */
 	if (TraceQueryInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks,
 				  &returned) == ERROR_SUCCESS) {
-		flags &= ~(uint32_t)masks[0];
+		for (size_t i = 0; i < ETW_KERNEL_WORDS; i++) {
+			words[i] = masks[i];
+		}
+		flags &= ~etw_kernel_flags_in(words);
 		for (size_t i = 0; i < ETW_KERNEL_GROUP_COUNT; i++) {
 			if (masks[etw_kernel_groups[i].word] & etw_kernel_groups[i].bit) {
 				groups &= ~(1U << i);

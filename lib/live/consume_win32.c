@@ -32,6 +32,8 @@
 
 enum { ITEM_HEADER = 8, COUNTS_100NS = 10000000 };
 
+#define ATTACHED_NS (UINT64_C(200) * 1000 * 1000)
+
 static const uint8_t no_payload[8];
 
 /* ---- one event ---- */
@@ -333,14 +335,37 @@ ULONG consume_open(struct live *live)
 	return ERROR_SUCCESS;
 }
 
+ULONG consume_trace(TRACEHANDLE trace)
+{
+	HANDLE thread = GetCurrentThread();
+	int before = GetThreadPriority(thread);
+	ULONG status;
+
+	/* If this fails, the session is consumed at the priority that the thread has. */
+	SetThreadPriority(thread, THREAD_PRIORITY_HIGHEST);
+	status = ProcessTrace(&trace, 1, NULL, NULL);
+	if (before != THREAD_PRIORITY_ERROR_RETURN) {
+		SetThreadPriority(thread, before);
+	}
+	return status;
+}
+
 ULONG consume_run(struct live *live)
 {
 	TRACEHANDLE trace = live->trace;
 	ULONG status;
 
+	os_mutex_lock(&live->lock);
+	if (live->flags_wait) {
+		/* When the first buffer comes, Windows has attached the consumer. A session without
+		 * events has none. */
+		live->late_due_ns = os_monotonic_ns() + ATTACHED_NS;
+		os_condition_wake_all(&live->changed);
+	}
+	os_mutex_unlock(&live->lock);
 	counters_up(live, true);
 	os_use_fault_flag(&live->in_callback);
-	status = ProcessTrace(&trace, 1, NULL, NULL);
+	status = consume_trace(trace);
 	if (status == ERROR_NOACCESS) {
 		live->faulted = true;
 		live->options.on_fault("an exception in a callback of ProcessTrace (error 998)");

@@ -32,8 +32,10 @@
 
 enum {
 	FILTERS_MAX = 5,
-	NO_WAIT = 0,            /* do not wait for the callbacks of providers */
-	CAPTURE_WAIT_MS = 1000, /* state captured at the stop must be written before it */
+	NO_WAIT = 0, /* do not wait for the callbacks of providers */
+	CAPTURE_LEAST_MS = 1000,
+	/* State that is captured at the stop must be written before it. */
+	CAPTURE_AT_STOP_MS = 10000,
 	RUNDOWN_KEYWORD = 0x10, /* names of files */
 };
 
@@ -117,6 +119,22 @@ static void complain(const struct live *live, const struct etw_provider_spec *pr
 		live_report(live, ETW_SESSION_PROVIDER_FAILED, "provider %s: %s: %s",
 			    etw_provider_spec_label(provider, label), what,
 			    live_error_text(status, text));
+	}
+}
+
+/* Reports that a provider could not be enabled, unless status is ERROR_SUCCESS. */
+static void complain_of_enabling(const struct live *live, const struct etw_provider_spec *provider,
+				 ULONG status)
+{
+	char label[GUID_TEXT_SIZE + 2];
+
+	if (status == ERROR_NO_SYSTEM_RESOURCES) {
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
+			    "provider %s: it could not be enabled: eight sessions have it, and "
+			    "Windows allows no more (error 1450); \"etwtool sessions\" lists them",
+			    etw_provider_spec_label(provider, label));
+	} else {
+		complain(live, provider, "it could not be enabled", status);
 	}
 }
 
@@ -415,6 +433,9 @@ static void fill_filters(struct filters *filters, const struct etw_provider_spec
 	}
 }
 
+#define CONTAINER_PROPERTIES \
+	(EVENT_ENABLE_PROPERTY_ENABLE_SILOS | EVENT_ENABLE_PROPERTY_SOURCE_CONTAINER_TRACKING)
+
 static ULONG enable_property(uint32_t properties)
 {
 	static const struct {
@@ -426,8 +447,10 @@ static ULONG enable_property(uint32_t properties)
 		{ ETW_PROVIDER_STACK, EVENT_ENABLE_PROPERTY_STACK_TRACE },
 		{ ETW_PROVIDER_PROCESS_START_KEY, EVENT_ENABLE_PROPERTY_PROCESS_START_KEY },
 		{ ETW_PROVIDER_NO_KEYWORD_0, EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0 },
+		{ ETW_PROVIDER_CONTAINER_ID, EVENT_ENABLE_PROPERTY_SOURCE_CONTAINER_TRACKING },
 	};
-	ULONG property = 0;
+	/* Without it, events of programs in process-isolated containers stay in these. */
+	ULONG property = EVENT_ENABLE_PROPERTY_ENABLE_SILOS;
 
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
 		if (properties & pairs[i].ours) {
@@ -444,13 +467,37 @@ static bool was_taken(ULONG status)
 	return status == ERROR_SUCCESS || status == ERROR_TIMEOUT;
 }
 
+/* Calls EnableTraceEx2(). Windows before 10 1809 does not know containers: it is called again
+ * without them. */
+static ULONG enable_trace(struct live *live, TRACEHANDLE session,
+			  const struct etw_provider_spec *provider, ULONG code, uint64_t any,
+			  ULONG timeout_ms, ENABLE_TRACE_PARAMETERS *parameters)
+{
+	GUID guid = live_windows_guid(&provider->guid);
+	ULONG status = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
+				      timeout_ms, parameters);
+
+	if (status != ERROR_INVALID_PARAMETER ||
+	    (parameters->EnableProperty & CONTAINER_PROPERTIES) == 0) {
+		return status;
+	}
+	parameters->EnableProperty &= ~(ULONG)CONTAINER_PROPERTIES;
+	status = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
+				timeout_ms, parameters);
+	if (code == EVENT_CONTROL_CODE_ENABLE_PROVIDER && was_taken(status) &&
+	    (provider->properties & ETW_PROVIDER_CONTAINER_ID)) {
+		complain(live, provider, "its events have no ids of containers",
+			 ERROR_INVALID_PARAMETER);
+	}
+	return status;
+}
+
 /* Sends an EVENT_CONTROL_CODE_* and keywords to a provider, and waits timeout_ms for its answer. A
  * payload filter that Windows refuses is left out: too many events are better than none. */
 static ULONG control(struct live *live, TRACEHANDLE session,
 		     const struct etw_provider_spec *provider, ULONG code, uint64_t any,
 		     ULONG timeout_ms)
 {
-	GUID guid = live_windows_guid(&provider->guid);
 	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
 	struct filters filters;
 	ULONG status, without;
@@ -461,15 +508,14 @@ static ULONG control(struct live *live, TRACEHANDLE session,
 	parameters.EnableProperty = enable_property(provider->properties);
 	parameters.FilterDescCount = filters.count + by_payload;
 	parameters.EnableFilterDesc = parameters.FilterDescCount > 0 ? filters.descriptors : NULL;
-	status = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
-				timeout_ms, &parameters);
+	status = enable_trace(live, session, provider, code, any, timeout_ms, &parameters);
 	if (!by_payload || was_taken(status)) {
 		return status;
 	}
+	parameters.EnableProperty = enable_property(provider->properties);
 	parameters.FilterDescCount = filters.count;
 	parameters.EnableFilterDesc = filters.count > 0 ? filters.descriptors : NULL;
-	without = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
-				 timeout_ms, &parameters);
+	without = enable_trace(live, session, provider, code, any, timeout_ms, &parameters);
 	if (was_taken(without) && filter_give_up(live, provider)) {
 		complain(live, provider, "its events are not filtered by their payload", status);
 	}
@@ -483,41 +529,69 @@ static ULONG enable(struct live *live, TRACEHANDLE session,
 		       timeout_ms);
 }
 
+/* How long a provider gets to capture its state. */
+struct patience {
+	uint64_t began_ns; /* of a stop; all providers have their time from then on */
+	uint64_t usual_ms; /* unless the configuration has another time */
+};
+
+/* Returns how long to wait now: what is left of the time, and at least a second, which a provider
+ * has even after others have used the time of a stop up. */
+static ULONG wait_of(const struct etw_provider_spec *provider, const struct patience *patience)
+{
+	uint64_t passed_ms = (os_monotonic_ns() - patience->began_ns) / 1000000;
+	uint64_t all_ms = provider->capture_timeout_ms != 0 ? provider->capture_timeout_ms :
+							      patience->usual_ms;
+
+	return all_ms > passed_ms + CAPTURE_LEAST_MS ? (ULONG)(all_ms - passed_ms) :
+						       CAPTURE_LEAST_MS;
+}
+
 /* Enables a provider with additional keywords, requests its state, and enables it again without
  * these keywords. */
 static ULONG capture(struct live *live, TRACEHANDLE session,
-		     const struct etw_provider_spec *provider, uint64_t keywords)
+		     const struct etw_provider_spec *provider, uint64_t keywords,
+		     const struct patience *patience)
 {
 	/* 0 stands for all keywords, which include those of the state. */
 	uint64_t any = provider->any != 0 ? provider->any | keywords : 0;
-	ULONG enabled = enable(live, session, provider, any, CAPTURE_WAIT_MS);
+	ULONG enabled = enable(live, session, provider, any, wait_of(provider, patience));
 	ULONG captured;
 
 	if (!was_taken(enabled)) {
 		return enabled;
 	}
 	captured = control(live, session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE, any,
-			   enabled == ERROR_TIMEOUT ? NO_WAIT : CAPTURE_WAIT_MS);
+			   enabled == ERROR_TIMEOUT ? NO_WAIT : wait_of(provider, patience));
 	complain(live, provider, "its state could not be captured",
 		 captured != ERROR_SUCCESS ? captured : enabled);
 	return enable(live, session, provider, provider->any, NO_WAIT);
 }
 
+/* Returns the patience for a capture in a session that goes on. */
+static struct patience patience_now(void)
+{
+	return (struct patience){ .began_ns = os_monotonic_ns(), .usual_ms = CAPTURE_LEAST_MS };
+}
+
 void enable_capture(struct live *live, TRACEHANDLE session,
 		    const struct etw_provider_spec *provider, uint64_t keywords)
 {
-	complain(live, provider, "it could not be enabled",
-		 capture(live, session, provider, keywords));
+	struct patience patience = patience_now();
+
+	complain_of_enabling(live, provider, capture(live, session, provider, keywords, &patience));
 }
 
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
 	const struct etw_provider_spec *provider = &live->list.providers[index];
-	ULONG status = provider->capture_at_start != 0 ?
-			       capture(live, session, provider, provider->capture_at_start) :
-			       enable(live, session, provider, provider->any, NO_WAIT);
+	struct patience patience = patience_now();
+	ULONG status =
+		provider->capture_at_start != 0 ?
+			capture(live, session, provider, provider->capture_at_start, &patience) :
+			enable(live, session, provider, provider->any, NO_WAIT);
 
-	complain(live, provider, "it could not be enabled", status);
+	complain_of_enabling(live, provider, status);
 	if (status == ERROR_SUCCESS && live->canary && index == live->list.canary_index) {
 		canaries_begin(live);
 	}
@@ -553,7 +627,8 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 			return;
 		}
 	}
-	if (!live->change || live->options.logger == ETW_LIVE_NT_KERNEL || is_attached(live)) {
+	if (live->options.logger == ETW_LIVE_NT_KERNEL || is_attached(live) ||
+	    !(on ? session_changes_report(live->change) : session_changes_reports(live->change))) {
 		return;
 	}
 	if (!on) {
@@ -585,13 +660,16 @@ void enable_rundown(struct live *live, TRACEHANDLE session)
 }
 
 void disable_provider(struct live *live, TRACEHANDLE session,
-		      const struct etw_provider_spec *provider)
+		      const struct etw_provider_spec *provider, uint64_t began_ns)
 {
+	const struct patience patience = { .began_ns = began_ns, .usual_ms = CAPTURE_AT_STOP_MS };
 	GUID guid = live_windows_guid(&provider->guid);
 	ULONG status;
 
 	if (provider->capture_at_stop != 0) {
-		enable_capture(live, session, provider, provider->capture_at_stop);
+		complain_of_enabling(live, provider,
+				     capture(live, session, provider, provider->capture_at_stop,
+					     &patience));
 	}
 	status = disable(session, &guid);
 	if (status != ERROR_WMI_INSTANCE_NOT_FOUND) { /* with its session it was disabled, too */

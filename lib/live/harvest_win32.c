@@ -105,26 +105,34 @@ static void fill_properties(const struct harvest *harvest, ULONG mode,
 	properties->base.BufferSize = 1024;
 	properties->base.MinimumBuffers = buffers_min;
 	properties->base.MaximumBuffers = 200;
-	properties->base.LogFileMode = mode | EVENT_TRACE_SYSTEM_LOGGER_MODE;
+	properties->base.LogFileMode = mode;
 	properties->base.EnableFlags = EVENT_TRACE_FLAG_DISK_IO |
 				       (harvest->names ? EVENT_TRACE_FLAG_DISK_FILE_IO : 0);
 }
 
 static ULONG start_session(struct live *live, struct harvest_run *run)
 {
-	/* With file names: as many MB as all names take at once. Fewer if memory is short. */
+	/* With file names: as many MB as all names take at once. Fewer if memory is short. One
+	 * thread writes the names, so processors without buffers of their own lose nothing, and
+	 * the memory, which is not paged, does not grow with their number. */
 	ULONG buffers_min = live->harvest.names ? 64 : 2;
+	ULONG mode = kept_modes(live) | EVENT_TRACE_SYSTEM_LOGGER_MODE |
+		     EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING;
 	struct session_properties properties;
 	ULONG status;
 
 	for (unsigned tries = 0;; tries++) {
-		fill_properties(&live->harvest, kept_modes(live), &properties, buffers_min);
+		fill_properties(&live->harvest, mode, &properties, buffers_min);
 		status = StartTraceW(&run->session, live->harvest.wide_name, &properties.base);
 		if (tries == STALE_TRIES) {
 			return status;
 		}
 		if (status == ERROR_NO_SYSTEM_RESOURCES && buffers_min > 8) {
 			buffers_min = 8;
+		} else if (status == ERROR_INVALID_PARAMETER &&
+			   (mode & EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING)) {
+			/* Not documented: whether every Windows allows it here. */
+			mode &= ~(ULONG)EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING;
 		} else if (status == ERROR_ALREADY_EXISTS) {
 			if (tries > 0) {
 				Sleep(STALE_WAIT_MS);
@@ -191,7 +199,7 @@ static void consume(void *context)
 	struct harvest_run *run = context;
 
 	set(run, &run->consuming);
-	run->status = ProcessTrace(&run->trace, 1, NULL, NULL);
+	run->status = consume_trace(run->trace);
 	set(run, &run->consumed);
 }
 
@@ -423,7 +431,8 @@ static void ask_provider(struct live *live)
 {
 	TRACEHANDLE session = session_running(live);
 
-	if (live->harvest.names && session != 0) {
+	/* Providers cannot be enabled in the NT Kernel Logger. */
+	if (live->harvest.names && session != 0 && live->options.logger == ETW_LIVE_PRIVATE) {
 		enable_rundown(live, session);
 	}
 }
@@ -500,7 +509,7 @@ void harvest_open(struct live *live)
 								HARVEST_AGAIN_MS;
 	harvest->due_ns = UINT64_MAX;
 	harvest->interval_ns = options->harvest_again_ms * NS_PER_MS;
-	if (options->logger != ETW_LIVE_PRIVATE) {
+	if (options->logger == ETW_LIVE_USER) {
 		return;
 	}
 	/* The GUIDs of our sessions differ only in their last part, which depends on the name. */

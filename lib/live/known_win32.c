@@ -243,6 +243,7 @@ void known_first_buffer(struct live *live)
 	live->awaits_buffer = false;
 	os_mutex_lock(&live->lock);
 	live->harvest.started = true;
+	live->late_due_ns = live->flags_wait ? 0 : UINT64_MAX;
 	os_condition_wake_all(&live->changed);
 	os_mutex_unlock(&live->lock);
 }

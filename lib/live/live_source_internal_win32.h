@@ -27,6 +27,7 @@
 
 #include <stdatomic.h>
 
+#include <etw/kernel.h>
 #include <etw/session.h>
 
 #include "base/os.h"
@@ -132,7 +133,8 @@ struct session_identity {
 	bool guid_known;
 };
 
-enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
+/* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
+enum { KERNEL_MASKS = ETW_KERNEL_WORDS };
 
 enum { MODE_TEXT_SIZE = 320 }; /* all words of a logging mode, with commas */
 
@@ -200,7 +202,10 @@ struct live {
 	unsigned emergency_number;        /* for emergency_stop_remove(); 0: none */
 	/* Kernel event groups that the session needs and that were enabled at its start. */
 	ULONG expected[KERNEL_MASKS];
-	bool masks_known;       /* `expected` is set */
+	bool masks_known; /* `expected` is set */
+	/* Flags that wait until the session is consumed; they are due at late_due_ns. */
+	bool flags_wait;
+	uint64_t late_due_ns;   /* UINT64_MAX: nothing is due */
 	ULONG mode;             /* mode that Windows reported after the start; 0: none */
 	bool mode_reported;     /* reported that Windows left out modes */
 	bool providers_enabled; /* in the running session */
@@ -406,6 +411,9 @@ void consume_use_clock(struct live *live, const struct etw_source_clock *clock);
 /* Opens the trace of the running session unless it is open. Returns a status of Windows. */
 ULONG consume_open(struct live *live);
 ULONG consume_run(struct live *live); /* ProcessTrace */
+/* Calls ProcessTrace() with a high priority of the thread: while it waits for a processor,
+ * real-time buffers may be lost. */
+ULONG consume_trace(TRACEHANDLE trace);
 void consume_close(struct live *live);
 /* Makes consume_run() return soon. Another thread may call it. */
 void consume_abandon(struct live *live);
@@ -508,8 +516,10 @@ void enable_rundown(struct live *live, TRACEHANDLE session);
 /* Enables or disables the provider that reports changes of sessions (lib/live/session_changes.h). A
  * failure is not reported: reports of changes then do not name the program that made them. */
 void enable_changes(struct live *live, TRACEHANDLE session, bool on);
+/* began_ns: when the first of several providers was about to be disabled; the time that they have
+ * to capture their state is counted from then on. */
 void disable_provider(struct live *live, TRACEHANDLE session,
-		      const struct etw_provider_spec *provider);
+		      const struct etw_provider_spec *provider, uint64_t began_ns);
 
 /* ---- the session; these functions take the lock ---- */
 
@@ -543,6 +553,8 @@ enum etw_restart_reason session_judge(struct live *live, ULONG *status);
 ULONG session_watch(struct live *live);
 /* Sets the error for a session that cannot be "started" or "consumed" (what). Returns false. */
 bool session_error(const struct live *live, const char *what, ULONG status, struct etw_error *err);
+/* Enables the flags that wait until the session is consumed. */
+void session_enable_late(struct live *live);
 /* Remembers which of the requested kernel groups are enabled, for session_watch() to restore. */
 void session_know_masks(struct live *live);
 /* Changes the kernel events of the session, at once if it runs. The caller holds `settings`. */

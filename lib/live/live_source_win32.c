@@ -191,6 +191,9 @@ static void look(struct live *live, unsigned *missing)
 	if (status == ERROR_SUCCESS && watchdog_check_providers(live, session)) {
 		canaries_confirm(live, &written);
 	}
+	if (status == ERROR_SUCCESS && !session_changes_reports(live->change)) {
+		enable_changes(live, session, true); /* if a session that did has left */
+	}
 	os_mutex_unlock(&live->settings);
 	if (status != ERROR_WMI_INSTANCE_NOT_FOUND || !consuming) {
 		*missing = 0;
@@ -280,6 +283,32 @@ static bool wait_ns(struct live *live, uint64_t ns)
 	return goes_on;
 }
 
+/* As wait_ns(). Meanwhile it enables flags that wait until the session is consumed. */
+static bool watch_ns(struct live *live, uint64_t ns)
+{
+	uint64_t deadline = os_monotonic_ns() + ns;
+	bool goes_on;
+
+	os_mutex_lock(&live->lock);
+	for (;;) {
+		uint64_t now = os_monotonic_ns(), due = live->late_due_ns;
+
+		goes_on = !live->ended && !etw_source_stopping(&live->source);
+		if (goes_on && now >= due) {
+			os_mutex_unlock(&live->lock);
+			session_enable_late(live);
+			os_mutex_lock(&live->lock);
+		} else if (!goes_on || now >= deadline) {
+			break;
+		} else {
+			os_condition_wait_until(&live->changed, &live->lock,
+						due < deadline ? due : deadline);
+		}
+	}
+	os_mutex_unlock(&live->lock);
+	return goes_on;
+}
+
 static void watch(void *context)
 {
 	struct live *live = context;
@@ -288,7 +317,7 @@ static void watch(void *context)
 	char sentence[SESSION_CHANGES_SENTENCE];
 	unsigned missing = 0;
 
-	for (unsigned tick = 1; wait_ns(live, tick_ns); tick++) {
+	for (unsigned tick = 1; watch_ns(live, tick_ns); tick++) {
 		if (session_changes_late(live->change, sentence)) {
 			live_report(live, ETW_SESSION_EXPLAINED, "%s", sentence);
 		}
@@ -642,6 +671,7 @@ struct etw_source *etw_source_open_live(const struct etw_live_options *options,
 	atomic_init(&live->kernel_groups, options->kernel_groups);
 	live->newest_raw = ETW_RECORD_NO_TIME;
 	live->source.statistics.sample_interval_100ns = UINT64_MAX;
+	live->late_due_ns = UINT64_MAX;
 	atomic_init(&live->known_due, INT64_MAX);
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);

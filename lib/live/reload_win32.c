@@ -70,12 +70,13 @@ static size_t find(const struct provider_list *list, const struct etw_provider_s
 static void disable_removed(struct etw_live_change *change, TRACEHANDLE session)
 {
 	struct live *live = change->live;
+	uint64_t began_ns = os_monotonic_ns();
 
 	for (size_t i = 0; i < live->list.count; i++) {
 		const struct etw_provider_spec *provider = &live->list.providers[i];
 
 		if (find(&change->list, provider) == change->list.count) {
-			disable_provider(live, session, provider);
+			disable_provider(live, session, provider, began_ns);
 		}
 	}
 }

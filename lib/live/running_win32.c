@@ -42,6 +42,19 @@ static char *text_of(ULONG offset, const WCHAR *at)
 	return text_duplicate(text, strlen(text));
 }
 
+/* Returns the flags of a session, also those that Windows keeps in other words than EnableFlags. */
+static uint32_t flags_of(const EVENT_TRACE_PROPERTIES *base)
+{
+	uint32_t words[ETW_KERNEL_WORDS] = { 0 };
+	ULONG returned = 0;
+
+	if (TraceQueryInformation(base->Wnode.HistoricalContext, TraceSystemTraceEnableFlagsInfo,
+				  words, sizeof words, &returned) != ERROR_SUCCESS) {
+		return base->EnableFlags; /* it is no session with kernel events */
+	}
+	return base->EnableFlags | etw_kernel_flags_in(words);
+}
+
 static bool take_session(const struct session_properties *properties,
 			 struct etw_running_session *session)
 {
@@ -52,7 +65,7 @@ static bool take_session(const struct session_properties *properties,
 		.file = text_of(base->LogFileNameOffset, properties->log_file_name),
 		.id = (uint32_t)(base->Wnode.HistoricalContext & 0xffff),
 		.mode = base->LogFileMode,
-		.kernel_flags = base->EnableFlags,
+		.kernel_flags = flags_of(base),
 		.buffer_size_bytes = (uint64_t)base->BufferSize * 1024,
 		.buffers_min = base->MinimumBuffers,
 		.buffers_max = base->MaximumBuffers,

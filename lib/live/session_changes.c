@@ -24,6 +24,7 @@
 
 enum {
 	REPORTS = 8,
+	REPORTERS = 2,        /* one for the other */
 	NAME_MAX_BYTES = 112, /* bytes of a process name in a log line */
 };
 
@@ -70,6 +71,7 @@ struct session_change_member {
 	char *name; /* owned */
 	struct report reports[CHANGE_TYPES][REPORTS];
 	size_t next_report[CHANGE_TYPES]; /* index (modulo REPORTS) to overwrite next */
+	bool reports_changes;             /* its session has the provider enabled */
 	bool asking;
 	struct what question;
 	uint64_t asking_since_ns;
@@ -135,6 +137,38 @@ void session_changes_leave(struct session_change_member *member)
 	os_mutex_unlock(&member->changes->lock);
 	free(member->name);
 	free(member);
+}
+
+bool session_changes_report(struct session_change_member *member)
+{
+	unsigned reporters = 0;
+	bool reports;
+
+	if (!member) {
+		return false;
+	}
+	os_mutex_lock(&member->changes->lock);
+	for (const struct session_change_member *other = member->changes->members; other;
+	     other = other->next) {
+		reporters += other->reports_changes;
+	}
+	member->reports_changes = member->reports_changes || reporters < REPORTERS;
+	reports = member->reports_changes;
+	os_mutex_unlock(&member->changes->lock);
+	return reports;
+}
+
+bool session_changes_reports(struct session_change_member *member)
+{
+	bool reports;
+
+	if (!member) {
+		return false;
+	}
+	os_mutex_lock(&member->changes->lock);
+	reports = member->reports_changes;
+	os_mutex_unlock(&member->changes->lock);
+	return reports;
 }
 
 /* ---- reports ---- */

@@ -3,9 +3,10 @@
  * Finds out which process stopped or changed one of our sessions, as far as Windows reports it.
  *
  * The provider Microsoft-Windows-Kernel-EventTracing reports what is done to sessions; the process
- * in the header of such an event is the one that did it. Each of our sessions enables the provider,
- * because a session that is stopped cannot report its own stop; another one of ours can. With only
- * one session, the process that stopped it often stays unknown.
+ * in the header of such an event is the one that did it. Two of our sessions enable the provider,
+ * because a session that is stopped cannot report its own stop; the other one can. No more do,
+ * because Windows lets eight sessions of all programs enable a provider. With only one session, the
+ * process that stopped it often stays unknown.
  *
  * The report may come before we notice the change, or later, up to a flush interval of the other
  * session. So reports are kept for some seconds, and so are questions that had no answer yet.
@@ -58,6 +59,12 @@ struct session_change_member;
 struct session_change_member *session_changes_join(struct etw_session_changes *changes,
 						   const char *name);
 void session_changes_leave(struct session_change_member *member);
+
+/* Returns whether the session shall report changes: it does already, or fewer than two others do.
+ * From then on it does, until it leaves. */
+bool session_changes_report(struct session_change_member *member);
+/* Returns whether it does. */
+bool session_changes_reports(struct session_change_member *member);
 
 /*
  * Keeps a report about one of our sessions. Records of other providers, about other sessions, and

@@ -153,7 +153,18 @@ static bool is_kernel(const struct live *live)
 	return live->options.logger != ETW_LIVE_USER && !is_attached(live);
 }
 
-static void fill_properties(const struct live *live, ULONG mode,
+/*
+ * Flags with which Windows reports everything that exists already: all images of all processes,
+ * for instance, which are some hundred thousand on a large server. Without a consumer, what does
+ * not fit into the buffers and a limited file is lost (EVENT_TRACE_REAL_TIME_MODE in "Logging Mode
+ * Constants", Microsoft Learn). So they are set when the session is consumed. Processes and threads
+ * are fewer, and later events need them; they come first.
+ */
+#define LATE_FLAGS \
+	(EVENT_TRACE_FLAG_IMAGE_LOAD | EVENT_TRACE_FLAG_VIRTUAL_ALLOC | EVENT_TRACE_FLAG_VAMAP)
+
+/* flags: of all that the session needs, those to set now. */
+static void fill_properties(const struct live *live, ULONG mode, uint32_t flags,
 			    struct session_properties *properties)
 {
 	session_properties_init(properties);
@@ -166,7 +177,7 @@ static void fill_properties(const struct live *live, ULONG mode,
 	properties->base.LogFileMode = mode;
 	properties->base.FlushTimer = (ULONG)(live->options.flush_ms / 1000);
 	if (is_kernel(live)) {
-		properties->base.EnableFlags = kernel_flags_of(live) & ~system_flags(live);
+		properties->base.EnableFlags = flags & ~system_flags(live);
 	}
 }
 
@@ -179,6 +190,27 @@ static bool ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS])
 	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
 	return TraceQueryInformation(session, TraceSystemTraceEnableFlagsInfo, masks,
 				     KERNEL_MASKS * sizeof masks[0], &returned) == ERROR_SUCCESS;
+}
+
+/* Computes the words of the flags and groups as Windows keeps them. */
+static void masks_of(uint32_t flags, uint32_t groups, ULONG masks[KERNEL_MASKS])
+{
+	uint32_t words[ETW_KERNEL_WORDS];
+
+	etw_kernel_words(flags, groups, words);
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		masks[i] = words[i];
+	}
+}
+
+static ULONG flags_in(const ULONG masks[KERNEL_MASKS])
+{
+	uint32_t words[ETW_KERNEL_WORDS];
+
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		words[i] = (uint32_t)masks[i];
+	}
+	return etw_kernel_flags_in(words);
 }
 
 /* Adds groups of kernel events to those that Windows or other programs enabled. */
@@ -195,16 +227,19 @@ static ULONG add_masks(TRACEHANDLE session, const ULONG added[KERNEL_MASKS])
 	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
 }
 
-/* Enables the system providers; they may be enabled already. Fails only if Windows refuses both a
- * provider and its flags. */
-static ULONG enable_system_providers(const struct live *live, TRACEHANDLE session)
+/* Enables the system providers of these flags; they may be enabled already. Fails only if Windows
+ * refuses both a provider and its flags. */
+static ULONG enable_system_providers(const struct live *live, TRACEHANDLE session,
+				     uint32_t kernel_flags)
 {
 	struct etw_guid guid;
 	uint64_t keywords;
 	uint32_t flags;
 
-	for (size_t i = 0; system_provider(system_flags(live), i, &guid, &keywords, &flags); i++) {
+	kernel_flags &= system_flags(live);
+	for (size_t i = 0; system_provider(kernel_flags, i, &guid, &keywords, &flags); i++) {
 		GUID provider = live_windows_guid(&guid);
+		ULONG masks[KERNEL_MASKS];
 		char label[GUID_TEXT_SIZE];
 		char text[160];
 		ULONG status =
@@ -217,7 +252,8 @@ static ULONG enable_system_providers(const struct live *live, TRACEHANDLE sessio
 		live_report(live, ETW_SESSION_PROVIDER_FAILED,
 			    "system provider {%s}: %s; its flags are set instead", label,
 			    live_error_text(status, text));
-		status = add_masks(session, (const ULONG[KERNEL_MASKS]){ flags });
+		masks_of(flags, 0, masks);
+		status = add_masks(session, masks);
 		if (status != ERROR_SUCCESS) {
 			return status;
 		}
@@ -258,13 +294,7 @@ TRACEHANDLE session_running(struct live *live)
 /* Computes the groups of kernel events that the session needs, by flags or by system providers. */
 static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
 {
-	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
-	masks[0] = kernel_flags_of(live);
-	for (size_t i = 0; i < ETW_KERNEL_GROUP_COUNT; i++) {
-		if (kernel_groups_of(live) & (1U << i)) {
-			masks[etw_kernel_groups[i].word] |= etw_kernel_groups[i].bit;
-		}
-	}
+	masks_of(kernel_flags_of(live), kernel_groups_of(live), masks);
 }
 
 /* Enables kernel events that have no bit in EnableFlags (32 bits). This is possible only while the
@@ -278,8 +308,7 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	if (!is_kernel(live) || kernel_groups_of(live) == 0) {
 		return;
 	}
-	requested_masks(live, groups);
-	groups[0] = 0; /* enabled by EnableFlags or by system providers */
+	masks_of(0, kernel_groups_of(live), groups);
 	status = add_masks(session, groups);
 	if (status != ERROR_SUCCESS) {
 		live_report(live, ETW_SESSION_PROVIDER_FAILED,
@@ -372,7 +401,8 @@ static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 	for (unsigned tries = 0;; tries++) {
 		ULONG status;
 
-		fill_properties(live, mode, properties);
+		fill_properties(live, mode, kernel_flags_of(live) & ~(uint32_t)LATE_FLAGS,
+				properties);
 		status = StartTraceW(session, live->wide_name, &properties->base);
 
 		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
@@ -442,10 +472,13 @@ static ULONG start_and_enable(struct live *live)
 	live->identity = identity;
 	live->session = session;
 	live->harvest.first = true;
+	live->flags_wait = is_kernel(live) && (kernel_flags_of(live) & LATE_FLAGS) != 0;
+	live->late_due_ns = UINT64_MAX;
 	live->emergency_number = emergency_stop_add(live->wide_name, session, &identity);
 	os_mutex_unlock(&live->lock);
 	add_groups(live, session);
-	status = enable_system_providers(live, session);
+	status = enable_system_providers(live, session,
+					 kernel_flags_of(live) & ~(uint32_t)LATE_FLAGS);
 	if (status != ERROR_SUCCESS) {
 		return status;
 	}
@@ -496,6 +529,38 @@ void session_know_masks(struct live *live)
 	os_mutex_unlock(&live->settings);
 }
 
+void session_enable_late(struct live *live)
+{
+	ULONG masks[KERNEL_MASKS], status;
+	TRACEHANDLE session;
+	char text[160];
+	bool waits;
+
+	os_mutex_lock(&live->settings);
+	os_mutex_lock(&live->lock);
+	session = live->session;
+	waits = live->flags_wait && session != 0;
+	live->flags_wait = false;
+	live->late_due_ns = UINT64_MAX;
+	live->masks_known = live->masks_known &&
+			    !waits; /* the watcher restores nothing meanwhile */
+	os_mutex_unlock(&live->lock);
+	if (waits) {
+		masks_of(kernel_flags_of(live) & LATE_FLAGS & ~system_flags(live), 0, masks);
+		status = add_masks(session, masks);
+		if (status == ERROR_SUCCESS) {
+			status = enable_system_providers(live, session, kernel_flags_of(live));
+		}
+		if (status != ERROR_SUCCESS) {
+			live_report(live, ETW_SESSION_PROVIDER_FAILED,
+				    "images and memory that exist are not reported: %s",
+				    live_error_text(status, text));
+		}
+		know_masks(live);
+	}
+	os_mutex_unlock(&live->settings);
+}
+
 /* ---- other kernel events ---- */
 
 /* Enables the kernel groups that the session needs, except those of system providers. Disables
@@ -513,7 +578,7 @@ static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
 	for (size_t i = 0; i < KERNEL_MASKS; i++) {
 		masks[i] &= ~(former[i] & ~next[i]);
 	}
-	next[0] &= ~(ULONG)system_flags(live);
+	masks_of(kernel_flags_of(live) & ~system_flags(live), kernel_groups_of(live), next);
 	for (size_t i = 0; i < KERNEL_MASKS; i++) {
 		masks[i] |= next[i];
 	}
@@ -569,7 +634,7 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	}
 	status = exchange_masks(live, session, former);
 	if (status == ERROR_SUCCESS) {
-		status = enable_system_providers(live, session);
+		status = enable_system_providers(live, session, kernel_flags_of(live));
 	}
 	disable_system_providers(live, session, former_flags);
 	if (status != ERROR_SUCCESS) {
@@ -726,7 +791,7 @@ static void restore_masks(struct live *live, TRACEHANDLE session)
 	}
 	status = add_masks(session, expected);
 	if (status == ERROR_SUCCESS) {
-		status = enable_system_providers(live, session);
+		status = enable_system_providers(live, session, kernel_flags_of(live));
 	}
 	counters_restart(live, ETW_RESTART_FLAGS_CHANGED);
 	live_report(live, ETW_SESSION_RESTORED, "%s changed its kernel flags: %s",
@@ -738,6 +803,7 @@ static void restore_real_time(struct live *live, TRACEHANDLE session,
 			      const EVENT_TRACE_PROPERTIES *now)
 {
 	struct session_properties properties;
+	ULONG masks[KERNEL_MASKS];
 	ULONG status;
 	char text[160], who[SESSION_CHANGES_WHO];
 
@@ -748,8 +814,11 @@ static void restore_real_time(struct live *live, TRACEHANDLE session,
 	os_mutex_lock(&live->lock);
 	live->real_time_lost = true;
 	os_mutex_unlock(&live->lock);
-	fill_properties(live, now->LogFileMode | EVENT_TRACE_REAL_TIME_MODE, &properties);
-	properties.base.EnableFlags |= now->EnableFlags;
+	fill_properties(live, now->LogFileMode | EVENT_TRACE_REAL_TIME_MODE, kernel_flags_of(live),
+			&properties);
+	/* The update replaces all flags, also those that other programs enabled. */
+	properties.base.EnableFlags |= ask_masks(session, masks) ? flags_in(masks) :
+								   now->EnableFlags;
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
 	counters_restart(live, ETW_RESTART_FLAGS_CHANGED);
 	live_report(live, ETW_SESSION_RESTORED, "%s ended its real-time mode: %s",
@@ -874,10 +943,12 @@ void session_drain(struct live *live)
 	live->drained = true;
 	os_mutex_unlock(&live->lock);
 	if (enabled) {
+		uint64_t began_ns = os_monotonic_ns();
+
 		os_mutex_lock(&live->settings);
 		enable_changes(live, session, false); /* no reports about our own stop */
 		for (size_t i = 0; i < live->list.count; i++) {
-			disable_provider(live, session, &live->list.providers[i]);
+			disable_provider(live, session, &live->list.providers[i], began_ns);
 		}
 		os_mutex_unlock(&live->settings);
 	}

@@ -289,5 +289,6 @@ bool provider_spec_equal(const struct etw_provider_spec *a, const struct etw_pro
 	       a->all == b->all && a->properties == b->properties && scope_equal(a, b) &&
 	       payload_equal(a, b) && a->capture_at_start == b->capture_at_start &&
 	       a->capture_at_stop == b->capture_at_stop &&
-	       a->capture_every_ms == b->capture_every_ms;
+	       a->capture_every_ms == b->capture_every_ms &&
+	       a->capture_timeout_ms == b->capture_timeout_ms;
 }

@@ -628,7 +628,7 @@ static void every_key_of_a_session_is_read(void **state)
 			  "          - { event: 7, all: [{ field: Size, between: [-1, 0x10] }, "
 			  "{ ne: 5, field: Status }] }\n"
 			  "          - { event: 8, any: [{ field: Name, is_not: Idle }] }\n"
-			  "        capture_state: { at_start: 2, at_stop: 4, every: 5m }\n"
+			  "        capture_state: { at_start: 2, at_stop: 4, every: 5m, timeout: 15s }\n"
 			  "  NT kernel logger:\n"
 			  "    logger: nt_kernel_logger\n"
 			  "    on_conflict: takeover\n"
@@ -688,6 +688,7 @@ static void every_key_of_a_session_is_read(void **state)
 	assert_int_equal(provider->capture_at_start, 2);
 	assert_int_equal(provider->capture_at_stop, 4);
 	assert_int_equal(provider->capture_every_ms, 300000);
+	assert_int_equal(provider->capture_timeout_ms, 15000);
 	config_free(config);
 }
 
@@ -869,7 +870,7 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		  "1:59: '' is not the name of an executable" },
 		{ "sessions: { a: { providers: [{ provider: P, properties: [all] }] } }\n",
 		  "1:58: unknown property 'all'; known: sid, session_id, stack, "
-		  "process_start_key, no_keyword_0" },
+		  "process_start_key, no_keyword_0, container_id" },
 		{ "sessions: { a: { providers: [{ provider: P, capture_state: { every: 5m } }] } "
 		  "}\n",
 		  "1:69: every: repeats at_start, which is missing" },

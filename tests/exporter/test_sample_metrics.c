@@ -445,10 +445,12 @@ static void answers_of_http_are_those_of_the_simulation(void **state)
 		const struct sample_http_totals *answer = &totals.http[i];
 
 		expect(answer->gets,
-		       "etw_http_requests_total{site=\"%s\",method=\"GET\",code=\"%u\"}",
+		       "etw_http_requests_total{site=\"%s\",method=\"GET\",code=\"%u\",pool="
+		       "\"shop\",cache=\"miss\"}",
 		       answer->site, answer->code);
 		expect(answer->posts,
-		       "etw_http_requests_total{site=\"%s\",method=\"POST\",code=\"%u\"}",
+		       "etw_http_requests_total{site=\"%s\",method=\"POST\",code=\"%u\",pool="
+		       "\"shop\",cache=\"miss\"}",
 		       answer->site, answer->code);
 		answers += answer->gets + answer->posts;
 	}

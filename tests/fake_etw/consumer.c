@@ -556,7 +556,24 @@ static uint32_t process_trace(PTRACEHANDLE handles, ULONG count, LPFILETIME star
 	if (!session || (session->mode & EVENT_TRACE_REAL_TIME_MODE) == 0) {
 		return ERROR_WMI_INSTANCE_NOT_FOUND;
 	}
+	trace->priority = GetThreadPriority(GetCurrentThread());
 	return process(trace, session);
+}
+
+int fake_etw_consumer_priority(const char *name)
+{
+	const struct fake_session *session;
+	int priority = THREAD_PRIORITY_ERROR_RETURN;
+
+	fake_lock();
+	session = fake_session_by_utf8(name);
+	for (size_t i = 0; session && i < FAKE_TRACES; i++) {
+		if (fake.traces[i].processing && fake.traces[i].session == session->handle) {
+			priority = fake.traces[i].priority;
+		}
+	}
+	fake_unlock();
+	return priority;
 }
 
 ULONG WMIAPI ProcessTrace(PTRACEHANDLE handles, ULONG count, LPFILETIME start, LPFILETIME end)

@@ -75,7 +75,7 @@ static uint32_t update(struct fake_session *session, const EVENT_TRACE_PROPERTIE
 		return ERROR_BAD_PATHNAME; /* it writes no file that could be changed */
 	}
 	if (session->system_logger) {
-		fake_session_set_mask(session, 0, properties->EnableFlags);
+		fake_session_set_flags(session, properties->EnableFlags);
 	}
 	if (properties->FlushTimer != 0) {
 		session->flush_timer = properties->FlushTimer;

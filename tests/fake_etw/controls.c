@@ -32,6 +32,7 @@ static bool look(struct fake_session *from, struct fake_etw_session *session)
 					      .providers = from->enable_count,
 					      .stack_events = from->stack_event_count,
 					      .withheld = from->withheld };
+	session->flags = fake_session_flags(from);
 	memcpy(session->masks, from->masks, sizeof(session->masks));
 	return true;
 }
@@ -137,6 +138,26 @@ bool fake_etw_wait_consumer(const char *name, unsigned timeout_ms)
 	}
 	fake_unlock();
 	return done;
+}
+
+bool fake_etw_wait_flag(const char *name, uint32_t flag, unsigned timeout_ms)
+{
+	uint64_t end = fake_clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+	bool set = false;
+
+	fake_lock();
+	for (;;) {
+		const struct fake_session *session = fake_session_by_utf8(name);
+
+		set = session && ((fake_session_flags(session) | session->provider_masks[0]) &
+				  flag) != 0;
+		if (set || fake_clock_monotonic_ns() >= end) {
+			break;
+		}
+		os_condition_wait(&fake.changed, &fake.lock, 5000000);
+	}
+	fake_unlock();
+	return set;
 }
 
 void fake_etw_lose_events(const char *name, unsigned count)
@@ -272,7 +293,7 @@ bool fake_etw_other_set_flags(const char *name, uint32_t flags)
 	session = fake_session_by_utf8(name);
 	done = session && session->system_logger;
 	if (done) {
-		fake_session_set_mask(session, 0, flags);
+		fake_session_set_flags(session, flags);
 		fake_changes_session(session, FAKE_CHANGE_CONFIGURED, fake.options.other_pid);
 	}
 	fake_unlock();

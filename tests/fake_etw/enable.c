@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST_BUILD_WITH_SILOS = 17763 };
+
 static const uint64_t all_keywords = UINT64_MAX;
 
 bool fake_enable_passes(uint8_t level, uint64_t match_any, uint64_t match_all, uint8_t event_level,
@@ -254,7 +256,9 @@ static uint32_t read_parameters(const ENABLE_TRACE_PARAMETERS *parameters,
 	    parameters->Version != ENABLE_TRACE_PARAMETERS_VERSION_2) {
 		return ERROR_INVALID_PARAMETER;
 	}
-	if (parameters->ControlFlags != 0 || (parameters->EnableProperty & ~0x3ffu) != 0) {
+	if (parameters->ControlFlags != 0 ||
+	    (parameters->EnableProperty &
+	     (fake.options.os_build < FIRST_BUILD_WITH_SILOS ? ~0x3ffu : ~0xfffu)) != 0) {
 		return ERROR_INVALID_PARAMETER;
 	}
 	if ((parameters->EnableProperty & 0x20) != 0) {

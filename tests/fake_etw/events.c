@@ -75,6 +75,11 @@ static uint32_t with_write(struct fake_session *session, const struct fake_etw_e
 		add_item(&write, pieces, types, EVENT_HEADER_EXT_TYPE_PROCESS_START_KEY, &start_key,
 			 sizeof(start_key));
 	}
+	if (event->container &&
+	    (properties & EVENT_ENABLE_PROPERTY_SOURCE_CONTAINER_TRACKING) != 0) {
+		add_item(&write, pieces, types, EVENT_HEADER_EXT_TYPE_CONTAINER_ID, event->container,
+			 strlen(event->container));
+	}
 	if (write.item_count > 1 && fake_otherwise("P12")) {
 		types[0] = types[1];
 		types[1] = EVENT_HEADER_EXT_TYPE_SID;
@@ -144,6 +149,9 @@ static bool enable_wants(const struct fake_enable *enable, const struct fake_etw
 
 	if (!fake_enable_passes(enable->level, enable->match_any, enable->match_all,
 				descriptor->Level, descriptor->Keyword)) {
+		return false;
+	}
+	if (event->container && (enable->properties & EVENT_ENABLE_PROPERTY_ENABLE_SILOS) == 0) {
 		return false;
 	}
 	if ((enable->properties & EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0) != 0 &&

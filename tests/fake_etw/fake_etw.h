@@ -133,7 +133,8 @@ struct fake_etw_session {
 	TRACEHANDLE handle;
 	GUID guid;
 	uint32_t mode;     /* EVENT_TRACE_*_MODE */
-	uint32_t masks[8]; /* kernel groups; masks[0] is EnableFlags */
+	uint32_t flags;    /* EVENT_TRACE_FLAG_*, those that are kept in other words included */
+	uint32_t masks[8]; /* kernel groups, as Windows keeps them */
 	uint32_t buffer_size_kb;
 	uint32_t minimum_buffers;
 	uint32_t maximum_buffers;
@@ -172,6 +173,12 @@ bool fake_etw_drain(const char *name, unsigned timeout_ms);
 
 /* Waits until the session has a consumer. */
 bool fake_etw_wait_consumer(const char *name, unsigned timeout_ms);
+
+/* Waits until a flag is set, by itself or by a system provider. */
+bool fake_etw_wait_flag(const char *name, uint32_t flag, unsigned timeout_ms);
+
+/* The priority that the thread which consumes the session had when it called ProcessTrace. */
+int fake_etw_consumer_priority(const char *name);
 
 /* As if that many events had found no buffer. */
 void fake_etw_lose_events(const char *name, unsigned count);
@@ -244,6 +251,7 @@ struct fake_etw_event {
 	size_t item_count;
 	const void *payload;
 	size_t payload_size;
+	const char *container; /* id of the container that it comes from; NULL: of the host */
 };
 
 /* Emits as a provider or the kernel would: to every session that wants it. Returns how many did;

@@ -27,7 +27,6 @@ static uint32_t set_group_masks(TRACEHANDLE handle, const void *information, ULO
 {
 	struct fake_session *session;
 	uint32_t masks[8];
-	uint32_t before[8];
 	uint32_t error = system_logger_of(handle, &session);
 
 	if (error != 0) {
@@ -41,9 +40,7 @@ static uint32_t set_group_masks(TRACEHANDLE handle, const void *information, ULO
 	    !fake_machine_profile_privilege()) {
 		return ERROR_PRIVILEGE_NOT_HELD;
 	}
-	memcpy(before, session->masks, sizeof(before));
-	memcpy(session->masks, masks, sizeof(masks));
-	fake_kernel_rundown(session, before);
+	fake_session_set_masks(session, masks);
 	return 0;
 }
 

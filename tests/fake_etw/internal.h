@@ -191,6 +191,7 @@ struct fake_trace {
 	_Atomic(struct fake_etw_kept *) kept; /* fake_etw_keep(); NULL: nothing is kept */
 	struct fake_task *task;               /* fake_etw_run_on_consumer(); NULL: none */
 	uint64_t session;                     /* handle while processing */
+	int priority;                         /* of the thread that called ProcessTrace */
 	struct fake_queue queue;
 	uint64_t lost_reported;
 	uint32_t buffers_lost_reported;
@@ -265,7 +266,9 @@ void fake_session_settle(struct fake_session *session);
 uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 			    EVENT_TRACE_PROPERTIES *properties, bool foreign);
 void fake_session_stop(struct fake_session *session, uint32_t pid); /* pid 0: of no process */
-void fake_session_set_mask(struct fake_session *session, unsigned index, uint32_t mask);
+void fake_session_set_masks(struct fake_session *session, const uint32_t masks[8]);
+void fake_session_set_flags(struct fake_session *session, uint32_t flags); /* EnableFlags */
+uint32_t fake_session_flags(const struct fake_session *session);
 bool fake_session_kernel(const struct fake_session *session); /* "NT Kernel Logger" */
 bool fake_rights_for(bool system_logger);
 

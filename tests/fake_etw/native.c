@@ -46,6 +46,28 @@ HANDLE WINAPI GetCurrentProcess(void)
 	return INVALID_HANDLE_VALUE; /* as on Windows */
 }
 
+HANDLE WINAPI GetCurrentThread(void)
+{
+	return (HANDLE)(LONG_PTR)-2; /* as on Windows */
+}
+
+static _Thread_local int thread_priority;
+
+int WINAPI GetThreadPriority(HANDLE thread)
+{
+	return thread == GetCurrentThread() ? thread_priority : THREAD_PRIORITY_ERROR_RETURN;
+}
+
+BOOL WINAPI SetThreadPriority(HANDLE thread, int priority)
+{
+	if (thread != GetCurrentThread()) {
+		SetLastError(ERROR_INVALID_HANDLE);
+		return FALSE;
+	}
+	thread_priority = priority;
+	return TRUE;
+}
+
 DWORD WINAPI GetCurrentProcessId(void)
 {
 	return (DWORD)getpid();

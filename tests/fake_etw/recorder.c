@@ -157,6 +157,25 @@ bool recorder_wait(struct recorder *recorder, size_t count)
 	return false;
 }
 
+DWORD recorder_enable_profile_privilege(void)
+{
+	TOKEN_PRIVILEGES privileges = { .PrivilegeCount = 1 };
+	HANDLE token;
+	DWORD error;
+
+	if (!OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &token)) {
+		return GetLastError();
+	}
+	privileges.Privileges[0].Attributes = SE_PRIVILEGE_ENABLED;
+	if (LookupPrivilegeValueW(NULL, u"SeSystemProfilePrivilege",
+				  &privileges.Privileges[0].Luid)) {
+		AdjustTokenPrivileges(token, FALSE, &privileges, sizeof(privileges), NULL, NULL);
+	}
+	error = GetLastError();
+	CloseHandle(token);
+	return error;
+}
+
 void recorder_close(struct recorder *recorder)
 {
 	if (recorder->trace != 0 && recorder->trace != INVALID_PROCESSTRACE_HANDLE) {

@@ -68,6 +68,9 @@ size_t recorder_count(struct recorder *recorder);
 /* Waits until that many came; false after five seconds. */
 bool recorder_wait(struct recorder *recorder, size_t count);
 
+/* Enables SeSystemProfilePrivilege as a program does. Returns the last error. */
+DWORD recorder_enable_profile_privilege(void);
+
 /* Closes the trace if it is open, and frees what was kept. After recorder_join(). */
 void recorder_close(struct recorder *recorder);
 

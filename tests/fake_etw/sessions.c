@@ -338,7 +338,7 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	}
 	session->next_flush_ns = fake_clock_monotonic_ns();
 	fake_buffer_tick(session, session->next_flush_ns); /* the timer starts now */
-	fake_session_set_mask(session, 0, properties->EnableFlags);
+	fake_session_set_flags(session, properties->EnableFlags);
 	fake_changes_session(session, FAKE_CHANGE_STARTED,
 			     foreign ? fake.options.other_pid : GetCurrentProcessId());
 	*handle = session->given;
@@ -346,13 +346,57 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	return 0;
 }
 
-void fake_session_set_mask(struct fake_session *session, unsigned index, uint32_t mask)
+/* Flags that Windows keeps as a bit of another word. */
+static const struct {
+	uint32_t flag;
+	unsigned index;
+	uint32_t group;
+} moved[] = {
+	{ EVENT_TRACE_FLAG_CSWITCH, 1, 0x4 },      { EVENT_TRACE_FLAG_DPC, 1, 0x80 },
+	{ EVENT_TRACE_FLAG_INTERRUPT, 1, 0x4000 }, { EVENT_TRACE_FLAG_SYSTEMCALL, 2, 0x40 },
+	{ EVENT_TRACE_FLAG_DISPATCHER, 1, 0x200 }, { EVENT_TRACE_FLAG_VIRTUAL_ALLOC, 1, 0x8000 },
+	{ EVENT_TRACE_FLAG_DRIVER, 1, 0x10 },      { EVENT_TRACE_FLAG_PROFILE, 1, 0x2 },
+};
+
+enum { MOVED = sizeof(moved) / sizeof(moved[0]) };
+
+void fake_session_set_masks(struct fake_session *session, const uint32_t masks[8])
 {
 	uint32_t before[8];
 
 	memcpy(before, session->masks, sizeof(before));
-	session->masks[index] = mask;
+	memcpy(session->masks, masks, sizeof(session->masks));
+	for (size_t i = 0; i < MOVED; i++) {
+		if ((session->masks[0] & moved[i].flag) != 0) {
+			session->masks[0] &= ~moved[i].flag;
+			session->masks[moved[i].index] |= moved[i].group;
+		}
+	}
 	fake_kernel_rundown(session, before);
+}
+
+void fake_session_set_flags(struct fake_session *session, uint32_t flags)
+{
+	uint32_t masks[8];
+
+	memcpy(masks, session->masks, sizeof(masks));
+	masks[0] = flags;
+	for (size_t i = 0; i < MOVED; i++) {
+		masks[moved[i].index] &= ~moved[i].group;
+	}
+	fake_session_set_masks(session, masks);
+}
+
+uint32_t fake_session_flags(const struct fake_session *session)
+{
+	uint32_t flags = session->masks[0];
+
+	for (size_t i = 0; i < MOVED; i++) {
+		if ((session->masks[moved[i].index] & moved[i].group) != 0) {
+			flags |= moved[i].flag;
+		}
+	}
+	return flags;
 }
 
 /* A flag and a group that no program of the tests sets. */

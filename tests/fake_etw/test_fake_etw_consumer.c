@@ -615,6 +615,27 @@ static void two_consumers_get_every_event(void **state)
 	recorder_close(&second);
 }
 
+static void a_thread_has_a_priority(void **state)
+{
+	struct recorder recorder = { 0 };
+	TRACEHANDLE one;
+
+	(void)state;
+	assert_int_equal(GetThreadPriority(GetCurrentThread()), THREAD_PRIORITY_NORMAL);
+	assert_true(SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_HIGHEST));
+	assert_int_equal(GetThreadPriority(GetCurrentThread()), THREAD_PRIORITY_HIGHEST);
+	assert_true(SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_NORMAL));
+	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
+	assert_int_equal(fake_etw_consumer_priority("one"), THREAD_PRIORITY_ERROR_RETURN);
+	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
+	recorder_run(&recorder);
+	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_int_equal(fake_etw_consumer_priority("one"), THREAD_PRIORITY_NORMAL);
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	recorder_close(&recorder);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, reset, all_is_closed)
@@ -643,6 +664,7 @@ int main(void)
 		ROW(the_flush_timer_delivers),
 		ROW(what_is_written_before_a_consumer_opens_comes_first),
 		ROW(two_consumers_get_every_event),
+		ROW(a_thread_has_a_priority),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_consumer", tests, NULL, NULL);
 

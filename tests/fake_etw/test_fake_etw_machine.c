@@ -75,6 +75,58 @@ static void group_masks_are_set_and_returned(void **state)
 			 ERROR_PRIVILEGE_NOT_HELD);
 }
 
+static void flags_with_a_group_are_kept_as_that_group(void **state)
+{
+	/* As PerfView's recording net.4.5.2.x64.etl says of 0x0101270f, PROFILE included; and what
+	 * phnt calls equivalent. */
+	static const struct {
+		uint32_t flag;
+		unsigned index;
+		uint32_t group;
+	} moved[] = {
+		{ EVENT_TRACE_FLAG_PROFILE, 1, 0x2 },
+		{ EVENT_TRACE_FLAG_CSWITCH, 1, 0x4 },
+		{ EVENT_TRACE_FLAG_DRIVER, 1, 0x10 },
+		{ EVENT_TRACE_FLAG_DPC, 1, 0x80 },
+		{ EVENT_TRACE_FLAG_DISPATCHER, 1, 0x200 },
+		{ EVENT_TRACE_FLAG_INTERRUPT, 1, 0x4000 },
+		{ EVENT_TRACE_FLAG_VIRTUAL_ALLOC, 1, 0x8000 },
+		{ EVENT_TRACE_FLAG_SYSTEMCALL, 2, 0x40 },
+	};
+	struct fake_etw_session session;
+	TRACEHANDLE one;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"one", true, 0, &one), 0);
+	assert_int_equal(recorder_enable_profile_privilege(), ERROR_SUCCESS);
+	for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); i++) {
+		uint32_t masks[8] = { EVENT_TRACE_FLAG_THREAD | moved[i].flag };
+
+		assert_int_equal(TraceSetInformation(one, TraceSystemTraceEnableFlagsInfo, masks,
+						     sizeof(masks)),
+				 0);
+		masks[0] = EVENT_TRACE_FLAG_THREAD;
+		masks[moved[i].index] = moved[i].group;
+		assert_true(fake_etw_session("one", &session));
+		assert_memory_equal(session.masks, masks, sizeof(masks));
+		assert_int_equal(session.flags, EVENT_TRACE_FLAG_THREAD | moved[i].flag);
+		/* Clearing the flag clears nothing: its bit is elsewhere. */
+		assert_int_equal(TraceSetInformation(one, TraceSystemTraceEnableFlagsInfo, masks,
+						     sizeof(masks)),
+				 0);
+		assert_true(fake_etw_session("one", &session));
+		assert_memory_equal(session.masks, masks, sizeof(masks));
+		/* The flags of an update take the place of all flags. */
+		assert_true(fake_etw_other_set_flags("one", moved[i].flag));
+		assert_true(fake_etw_session("one", &session));
+		assert_int_equal(session.masks[0], 0);
+		assert_int_equal(session.masks[moved[i].index], moved[i].group);
+		assert_true(fake_etw_other_set_flags("one", EVENT_TRACE_FLAG_PROCESS));
+		assert_true(fake_etw_session("one", &session));
+		assert_int_equal(session.masks[moved[i].index], 0);
+	}
+}
+
 static void stacks_are_enabled_by_event(void **state)
 {
 	CLASSIC_EVENT_ID ids[257] = { 0 };
@@ -848,6 +900,7 @@ int main(void)
 #define ROW(test) cmocka_unit_test_setup_teardown(test, reset, all_is_closed)
 	const struct CMUnitTest tests[] = {
 		ROW(group_masks_are_set_and_returned),
+		ROW(flags_with_a_group_are_kept_as_that_group),
 		ROW(stacks_are_enabled_by_event),
 		ROW(the_machine_has_limits_and_intervals),
 		ROW(queries_list_registrations_and_enabling_sessions),

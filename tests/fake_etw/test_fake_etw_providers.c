@@ -539,6 +539,47 @@ static void properties_add_items(void **state)
 	recorder_close(&recorder);
 }
 
+static void events_of_containers_come_when_they_are_asked_for(void **state)
+{
+	static const struct fake_etw_options old = { .os_build = 17134 };
+	struct fake_etw_event event = { .provider = some_provider,
+					.descriptor = { .Id = 1, .Level = 4, .Keyword = 1 },
+					.container = "{c0a7}",
+					.payload = "" };
+	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
+	struct recorder recorder = { 0 };
+	TRACEHANDLE one;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
+	assert_int_equal(enable_with(one, &parameters), 0);
+	assert_int_equal(fake_etw_emit(&event), 0);
+	parameters.EnableProperty = EVENT_ENABLE_PROPERTY_ENABLE_SILOS;
+	assert_int_equal(enable_with(one, &parameters), 0);
+	assert_int_equal(fake_etw_emit(&event), 1);
+	parameters.EnableProperty |= EVENT_ENABLE_PROPERTY_SOURCE_CONTAINER_TRACKING;
+	assert_int_equal(enable_with(one, &parameters), 0);
+	assert_int_equal(fake_etw_emit(&event), 1);
+	event.container = NULL;
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
+	recorder_run(&recorder);
+	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(fake_etw_drain("one", WAIT_MS));
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	assert_int_equal(recorder.count, 3);
+	assert_int_equal(recorder.events[0].item_count, 0);
+	assert_int_equal(recorder.events[1].item_count, 1);
+	assert_int_equal(recorder.events[1].item_types[0], 16);
+	assert_int_equal(recorder.events[2].item_count, 0);
+	recorder_close(&recorder);
+	fake_etw_reset(&old);
+	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
+	parameters.EnableProperty = EVENT_ENABLE_PROPERTY_ENABLE_SILOS;
+	assert_int_equal(enable_with(one, &parameters), ERROR_INVALID_PARAMETER);
+}
+
 /* --- our own providers --- */
 
 struct received {
@@ -959,6 +1000,7 @@ int main(void)
 		ROW(a_classic_provider_is_enabled_by_its_control_guid),
 		ROW(the_last_session_has_a_classic_provider),
 		ROW(properties_add_items),
+		ROW(events_of_containers_come_when_they_are_asked_for),
 		ROW(a_registered_provider_writes_events),
 		ROW(a_trace_logging_event_contains_its_description),
 		ROW(without_traits_a_description_is_payload),

@@ -57,6 +57,14 @@ static void consume(struct recorder *recorder, const WCHAR *name, const char *ut
 	assert_true(fake_etw_wait_consumer(utf8, WAIT_MS));
 }
 
+static struct recorder_properties *properties_of_a_stop(void)
+{
+	static struct recorder_properties properties;
+
+	recorder_properties(&properties, false);
+	return &properties;
+}
+
 /* Returns the losses that STOP says. */
 static ULONG stop(struct recorder *recorder, const WCHAR *name)
 {
@@ -227,6 +235,36 @@ static void names_before_process_trace_fill_the_playback_file(void **state)
 	recorder_close(&recorder);
 }
 
+static void a_rundown_of_flags_is_whole_when_it_is_consumed(void **state)
+{
+	static const struct fake_etw_options machine = { .manual_flush = true,
+							 .playback_buffers = 8 };
+	struct recorder recorder = { 0 };
+	struct fake_etw_session session;
+	uint32_t masks[8] = { EVENT_TRACE_FLAG_PROCESS };
+	TRACEHANDLE one;
+
+	(void)state;
+	fake_etw_reset(&machine);
+	for (unsigned i = 0; i < MANY; i++) {
+		fake_etw_add_existing(&process_class, 3, "1234567890123456789012345678", 28);
+	}
+	one = start(u"one", EVENT_TRACE_FLAG_PROCESS, 64, 32);
+	assert_true(fake_etw_session("one", &session));
+	assert_true(session.events_lost > 0); /* nothing consumes it */
+	assert_int_equal(StopTraceW(one, NULL, &properties_of_a_stop()->base), 0);
+	one = start(u"one", 0, 64, 32);
+	consume(&recorder, u"one", "one");
+	assert_int_equal(
+		TraceSetInformation(one, TraceSystemTraceEnableFlagsInfo, masks, sizeof(masks)), 0);
+	assert_true(fake_etw_drain("one", WAIT_MS));
+	assert_true(fake_etw_session("one", &session));
+	assert_int_equal(session.events_lost, 0);
+	assert_int_equal(recorder.count, MANY);
+	stop(&recorder, u"one");
+	recorder_close(&recorder);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup(test, reset)
@@ -236,6 +274,7 @@ int main(void)
 		ROW(the_rundown_provider_reports_at_once_late_or_never),
 		ROW(masks_that_go_off_and_on_bring_whole_rundowns),
 		ROW(names_before_process_trace_fill_the_playback_file),
+		ROW(a_rundown_of_flags_is_whole_when_it_is_consumed),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_rundown", tests, NULL, NULL);
 

@@ -279,25 +279,6 @@ static void flags_are_for_system_loggers(void **state)
 			 ERROR_INVALID_PARAMETER);
 }
 
-/* Enables SeSystemProfilePrivilege as a program does; returns the last error. */
-static DWORD enable_profile_privilege(void)
-{
-	TOKEN_PRIVILEGES privileges = { .PrivilegeCount = 1 };
-	HANDLE token;
-	DWORD error;
-
-	assert_true(OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY,
-				     &token));
-	assert_true(LookupPrivilegeValueW(NULL, u"SeSystemProfilePrivilege",
-					  &privileges.Privileges[0].Luid));
-	privileges.Privileges[0].Attributes = SE_PRIVILEGE_ENABLED;
-	assert_true(
-		AdjustTokenPrivileges(token, FALSE, &privileges, sizeof(privileges), NULL, NULL));
-	error = GetLastError();
-	assert_true(CloseHandle(token));
-	return error;
-}
-
 static void samples_need_a_privilege(void **state)
 {
 	static const struct fake_etw_options without = { .no_profile_privilege = true };
@@ -305,10 +286,10 @@ static void samples_need_a_privilege(void **state)
 
 	(void)state;
 	assert_int_equal(recorder_start(u"test", true, flags, NULL), ERROR_PRIVILEGE_NOT_HELD);
-	assert_int_equal(enable_profile_privilege(), ERROR_SUCCESS);
+	assert_int_equal(recorder_enable_profile_privilege(), ERROR_SUCCESS);
 	assert_int_equal(recorder_start(u"test", true, flags, NULL), 0);
 	fake_etw_reset(&without);
-	assert_int_equal(enable_profile_privilege(), ERROR_NOT_ALL_ASSIGNED);
+	assert_int_equal(recorder_enable_profile_privilege(), ERROR_NOT_ALL_ASSIGNED);
 	assert_int_equal(recorder_start(u"test", true, flags, NULL), ERROR_PRIVILEGE_NOT_HELD);
 	assert_int_equal(fake_etw_open_things().handles, 0);
 }

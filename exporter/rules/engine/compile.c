@@ -212,11 +212,6 @@ static enum rule_result compile_rule(struct builder *builder, const struct activ
 	return result;
 }
 
-static bool has_version(const struct rule *rule, uint8_t version)
-{
-	return rule->every_version || (rule->versions[version / 64] >> version % 64 & 1) != 0;
-}
-
 bool rule_engine_only_names(const struct rule_engine *engine, const struct etw_event_class *class)
 {
 	return engine->names_only && !class->classic &&
@@ -371,7 +366,7 @@ static bool compile_rules(struct builder *builder)
 		const struct rule *rule = set->rules[i].rule;
 
 		if (!event_pattern_matches(&rule->event, class) ||
-		    !has_version(rule, class->version)) {
+		    !rule_has_version(rule, class->version)) {
 			continue;
 		}
 		if (only_every && rule->event.scope != EVENTS_ALL) {

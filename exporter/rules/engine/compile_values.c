@@ -601,6 +601,7 @@ bool compile_spans(struct builder *builder)
 			const struct active_rule *rule = &set->rules[j];
 
 			if (rule->span == i && !stops_span(compiled, i) &&
+			    rule_has_version(rule->rule, builder->class->version) &&
 			    compile_span_event(builder, i, SPAN_STOP, &rule->rule->span->stop) ==
 				    RULE_FAILED) {
 				return false;

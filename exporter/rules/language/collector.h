@@ -181,6 +181,11 @@ struct rule {
 	size_t label_count;
 };
 
+static inline bool rule_has_version(const struct rule *rule, uint8_t version)
+{
+	return rule->every_version || (rule->versions[version / 64] >> version % 64 & 1) != 0;
+}
+
 struct metric {
 	const char *name;
 	const struct yaml_node *at, *name_at;

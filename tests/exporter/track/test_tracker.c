@@ -536,6 +536,28 @@ static void a_call_of_a_minifilter_is_of_the_thread_that_runs(void **state)
 	player_done(&player);
 }
 
+/* Page faults have no thread in their payload, and perhaps none in their header. */
+static void a_page_fault_is_of_the_thread_that_runs(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &everything);
+	tape_init(&tape, 8);
+	put_two_processes(&tape);
+	for (uint8_t opcode = 10; opcode <= 15; opcode++) {
+		tape_zeros(&tape, "PageFault", opcode, 2, opcode)->process = "_none";
+	}
+	tape_switch(&tape, 20, 0, 0, 1000);
+	for (uint8_t opcode = 10; opcode <= 15; opcode++) {
+		tape_zeros(&tape, "PageFault", opcode, 2, 20 + opcode)->process = "alpha";
+	}
+	player_play(&player, &tape, TWO_PASSES);
+	tape_done(&tape);
+	player_done(&player);
+}
+
 /* ---- drivers ---- */
 
 static void put_image(struct tape *tape, uint8_t opcode, int64_t time, uint32_t process_id,
@@ -868,6 +890,7 @@ int main(void)
 		cmocka_unit_test(requests_that_never_end_make_room_and_are_counted),
 		cmocka_unit_test(a_thread_runs_from_its_switch_in_to_its_switch_out),
 		cmocka_unit_test(a_call_of_a_minifilter_is_of_the_thread_that_runs),
+		cmocka_unit_test(a_page_fault_is_of_the_thread_that_runs),
 		cmocka_unit_test(a_routine_lies_in_the_kernel_image_of_the_time),
 		cmocka_unit_test(a_rundown_at_the_end_names_drivers_for_earlier_events),
 		cmocka_unit_test(any_number_of_images_is_bounded),

@@ -194,6 +194,14 @@ void WINAPI GetSystemTimePreciseAsFileTime(LPFILETIME time);
 void WINAPI GetSystemTimeAsFileTime(LPFILETIME time);
 ULONGLONG WINAPI GetTickCount64(void);
 
+#define THREAD_PRIORITY_NORMAL       0
+#define THREAD_PRIORITY_HIGHEST      2
+#define THREAD_PRIORITY_ERROR_RETURN 0x7fffffff
+
+HANDLE WINAPI GetCurrentThread(void);
+int WINAPI GetThreadPriority(HANDLE thread);
+BOOL WINAPI SetThreadPriority(HANDLE thread, int priority);
+
 HANDLE WINAPI GetCurrentProcess(void);
 DWORD WINAPI GetCurrentProcessId(void);
 DWORD WINAPI GetCurrentThreadId(void);

@@ -213,6 +213,51 @@ static void without_the_provider_a_session_works(void **state)
 	etw_session_changes_free(changes);
 }
 
+static unsigned reporters(const char *const names[3])
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < 3; i++) {
+		struct fake_etw_session session;
+
+		count += fake_etw_session(names[i], &session) && session.providers > 0;
+	}
+	return count;
+}
+
+/* Windows lets eight sessions enable a provider. One session reports for the other ones, and
+ * another one for that. */
+static void two_sessions_report_for_all(void **state)
+{
+	static const char *const names[3] = { "first", "second", "third" };
+	struct run runs[3];
+
+	(void)state;
+	changes = etw_session_changes_new(NULL);
+	assert_non_null(changes);
+	for (int i = 0; i < 3; i++) {
+		run_begin(&runs[i]);
+		runs[i].options.name = names[i];
+		runs[i].options.changes = changes;
+		run_start_and_wait(&runs[i], &runs[i].options);
+	}
+	assert_int_equal(reporters(names), 2);
+	/* When one of the two is closed, the third takes its part. */
+	run_stop(&runs[0]);
+	etw_source_close(runs[0].source);
+	runs[0].source = NULL;
+	WAIT_UNTIL(reporters(names) == 2);
+	for (int i = 1; i < 3; i++) {
+		run_stop(&runs[i]);
+		etw_source_close(runs[i].source);
+		runs[i].source = NULL;
+	}
+	for (int i = 0; i < 3; i++) {
+		run_end(&runs[i]);
+	}
+	etw_session_changes_free(changes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +272,7 @@ int main(void)
 		cmocka_unit_test_setup(who_disabled_a_provider_is_reported, run_set_up_manual),
 		cmocka_unit_test_setup(our_own_changes_are_no_news, run_set_up_manual),
 		cmocka_unit_test_setup(without_the_provider_a_session_works, run_set_up),
+		cmocka_unit_test_setup(two_sessions_report_for_all, run_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

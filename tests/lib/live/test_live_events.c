@@ -81,6 +81,33 @@ static void what_windows_adds_reaches_rules(void **state)
 	end_live(&side);
 }
 
+/* Their events come by default, the ids of the containers by choice. */
+static void programs_in_containers_are_counted(void **state)
+{
+	struct fake_etw_event event = { .provider = enabled_provider,
+					.descriptor = { .Id = 7, .Level = 4 },
+					.process_id = 8,
+					.container = "c0ffee" };
+	struct side side;
+
+	(void)state;
+	for (int by_choice = 0; by_choice < 2; by_choice++) {
+		begin_counting(&side, ENABLED "/7", "container: Event.ContainerId",
+			       by_choice ? "etw_exporter: { providers: [{ provider: '" ENABLED
+					   "', properties: [container_id] }] }" :
+					   "etw_exporter: { providers: ['" ENABLED "'] }");
+		open_live(&side);
+		assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+		assert_int_equal(fake_etw_emit(&event), 1);
+		assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+		assert_int_equal(value_of(&side, by_choice ?
+							 "\netw_test_total{container=\"c0ffee\"} " :
+							 "\netw_test_total{container=\"_none\"} "),
+				 1);
+		end_live(&side);
+	}
+}
+
 /* What was not enabled is not there. */
 static void without_a_request_windows_adds_nothing(void **state)
 {
@@ -332,8 +359,8 @@ static void kernel_events_beyond_the_flags_are_those_of_collectors(void **state)
 		      "etw_exporter: { logger: private }");
 	open_live(&side);
 	assert_true(fake_etw_session("etw_exporter", &session));
-	assert_true(session.masks[0] & EVENT_TRACE_FLAG_DPC);
-	assert_int_equal(session.masks[1], 0x40);
+	assert_true(session.flags & EVENT_TRACE_FLAG_DPC);
+	assert_int_equal(session.masks[1] & 0x40, 0x40);
 	assert_int_equal(session.masks[4], 0x40 | 0x700000);
 	end_live(&side);
 }
@@ -342,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_windows_adds_reaches_rules),
+		cmocka_unit_test(programs_in_containers_are_counted),
 		cmocka_unit_test(without_a_request_windows_adds_nothing),
 		cmocka_unit_test(a_text_alone_is_a_field),
 		cmocka_unit_test(a_classic_provider_is_counted_by_event_class),

@@ -163,7 +163,7 @@ static void changed_flags_are_put_back(void **state)
 		WAIT_UNTIL(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED] == 1);
 		/* What the other program enabled stays: it may need it. */
 		WAIT_UNTIL(fake_etw_session("etw_test", &session) &&
-			   session.masks[0] == (cases[i].flags | ETW_KERNEL_FLAG_CSWITCH));
+			   session.flags == (cases[i].flags | ETW_KERNEL_FLAG_CSWITCH));
 		emit_process_start(8);
 		assert_true(run_wait(&run, &run.events, 1));
 		run_stop(&run);
@@ -208,7 +208,7 @@ static void masks_that_gain_bits_are_left_alone(void **state)
 		wait_for_looks();
 		assert_int_equal(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED], 0);
 		assert_true(fake_etw_session("etw_test", &session));
-		assert_true((session.masks[0] & ~asked) != 0 && session.masks[5] != 0);
+		assert_true((session.flags & ~asked) != 0 && session.masks[5] != 0);
 		emit_process_start(8);
 		assert_true(run_wait(&run, &run.events, 1));
 		/* A bit that is wanted and gone comes back; what was gained stays. */
@@ -216,7 +216,7 @@ static void masks_that_gain_bits_are_left_alone(void **state)
 		WAIT_UNTIL(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED] == 1);
 		wait_for_looks();
 		assert_true(fake_etw_session("etw_test", &session));
-		assert_true((session.masks[0] & ETW_KERNEL_FLAG_FILE_IO_INIT) != 0);
+		assert_true((session.flags & ETW_KERNEL_FLAG_FILE_IO_INIT) != 0);
 		assert_true(session.masks[5] != 0);
 		emit_process_start(8);
 		assert_true(run_wait(&run, &run.events, 2));
@@ -246,7 +246,7 @@ static void what_is_changed_again_and_again_is_given_up(void **state)
 	wait_for_looks();
 	assert_int_equal(fake_etw_calls("TraceSetInformation"), calls);
 	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_CSWITCH);
+	assert_int_equal(session.flags, ETW_KERNEL_FLAG_CSWITCH);
 	run_stop(run);
 	assert_int_equal(run_statistics(run).restarts[ETW_RESTART_FLAGS_CHANGED], 3);
 	assert_int_equal(run_statistics(run).restores_given_up, 1);
@@ -450,12 +450,12 @@ static void the_kernel_logger_of_another_program_is_waited_for(void **state)
 	WAIT_UNTIL(fake_etw_calls("StartTraceW") >= 3);
 	assert_false(run_statistics(run).up);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
-	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_CSWITCH); /* theirs, untouched */
+	assert_int_equal(session.flags, ETW_KERNEL_FLAG_CSWITCH); /* theirs, untouched */
 	assert_true(fake_etw_other_stop("NT Kernel Logger"));
 	assert_true(fake_etw_wait_consumer("NT Kernel Logger", WAIT_MS));
 	WAIT_UNTIL(run_statistics(run).up);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
-	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
+	assert_int_equal(session.flags, ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
 	run_stop(run);
 	run_end(run);
 }
@@ -510,7 +510,7 @@ static void the_kernel_logger_is_taken_over_when_configured(void **state)
 					 ETW_KERNEL_FLAG_CSWITCH));
 	run_start_and_wait(run, &run->options);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
-	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
+	assert_int_equal(session.flags, ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
 	assert_int_equal(run->session_events[0], ETW_SESSION_STALE);
 	run_stop(run);
 	run_end(run);

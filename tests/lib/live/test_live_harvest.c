@@ -428,7 +428,7 @@ static void what_is_not_needed_is_not_harvested(void **state)
 		{ "switched off", ETW_LIVE_PRIVATE, EVENT_TRACE_FLAG_DISK_FILE_IO, false, true, 0 },
 		{ "no files", ETW_LIVE_PRIVATE, EVENT_TRACE_FLAG_PROCESS, true, false, 0 },
 		{ "kernel logger", ETW_LIVE_NT_KERNEL, EVENT_TRACE_FLAG_DISK_FILE_IO, true, true,
-		  0 },
+		  EVENT_TRACE_FLAG_DISK_IO | EVENT_TRACE_FLAG_DISK_FILE_IO },
 		{ "user", ETW_LIVE_USER, 0, true, true, 0 },
 		{ "services", ETW_LIVE_PRIVATE, EVENT_TRACE_FLAG_PROCESS, true, true,
 		  EVENT_TRACE_FLAG_DISK_IO },
@@ -467,9 +467,13 @@ static void what_is_not_needed_is_not_harvested(void **state)
 			fake_etw_flush(run->options.name);
 		}
 		if (cases[i].harvest_flags != 0) {
-			assert_true(fake_etw_wait_consumer(HARVEST, WAIT_MS));
-			assert_true(fake_etw_session(HARVEST, &harvest));
-			assert_int_equal(harvest.masks[0], cases[i].harvest_flags);
+			const char *name = cases[i].logger == ETW_LIVE_NT_KERNEL ?
+						   "NT Kernel Logger_harvest" :
+						   HARVEST;
+
+			assert_true(fake_etw_wait_consumer(name, WAIT_MS));
+			assert_true(fake_etw_session(name, &harvest));
+			assert_int_equal(harvest.flags, cases[i].harvest_flags);
 		}
 		run_stop(run); /* also in the middle of a harvest */
 		assert_int_equal(fake_etw_calls("StartTraceW"), cases[i].harvest_flags ? 2 : 1);
@@ -675,10 +679,43 @@ static void names_disks_and_services_are_on_the_page(void **state)
 	remove(COLLECTOR_FILE);
 }
 
+/* A harvest has one writer: its memory does not grow with the processors. */
+static void many_processors_do_not_make_a_harvest_large(void **state)
+{
+	static const struct fake_etw_options many = { .manual_flush = true,
+						      .processors = 256,
+						      .rundown_provider = FAKE_ETW_NAMES_NEVER };
+	/* The second machine refuses the mode. */
+	static const struct fake_etw_options refusing = {
+		.manual_flush = true,
+		.processors = 4,
+		.rundown_provider = FAKE_ETW_NAMES_NEVER,
+		.refused_modes = EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING
+	};
+	static const struct fake_etw_options *const machines[] = { &many, &refusing };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct run *run = begin(machines[i]);
+		struct fake_etw_session harvest;
+
+		run->options.harvest_ms = WAIT_MS;
+		run_start_and_wait(run, &run->options);
+		deliver_one(run);
+		assert_true(fake_etw_wait_consumer(HARVEST, WAIT_MS));
+		assert_true(fake_etw_session(HARVEST, &harvest));
+		assert_int_equal(harvest.minimum_buffers * harvest.buffer_size_kb, 64 * 1024);
+		assert_int_equal(harvest.maximum_buffers * harvest.buffer_size_kb, 200 * 1024);
+		run_stop(run);
+		run_end(run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_disks_and_services_are_known_soon),
+		cmocka_unit_test(many_processors_do_not_make_a_harvest_large),
 		cmocka_unit_test(the_rundown_provider_is_asked_after_the_first_buffer),
 		cmocka_unit_test(many_names_are_not_lost),
 		cmocka_unit_test(names_that_the_session_loses_are_harvested),

@@ -85,7 +85,8 @@ static void calls_come_by_group_mask(void **state)
 		begin_live(&side, configs[i]);
 		fake_etw_add_process(WRITER, 4, "writer.exe");
 		open_live(&side);
-		assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+		assert_true(
+			fake_etw_wait_flag("etw_exporter", EVENT_TRACE_FLAG_IMAGE_LOAD, WAIT_MS));
 		assert_true(fake_etw_session("etw_exporter", &session));
 		assert_int_equal(session.masks[4] & 0x780000, 0x700000);
 		QueryPerformanceCounter(&now);

@@ -223,10 +223,8 @@ static void what_windows_refuses_is_reported_once_and_left_out(void **state)
 		  true },
 		{ "no room", "TdhAggregatePayloadFilters", ERROR_NOT_ENOUGH_MEMORY, "Name",
 		  ": its events are not filtered by their payload: no memory (error 8)", true },
-		{ "not taken", "EnableTraceEx2", ERROR_INVALID_PARAMETER, "Name",
-		  ": its events are not filtered by their payload: a parameter is not valid (error "
-		  "87)",
-		  true },
+		{ "not taken", "EnableTraceEx2", ERROR_NOT_ENOUGH_MEMORY, "Name",
+		  ": its events are not filtered by their payload: no memory (error 8)", true },
 	};
 
 	(void)state;
@@ -273,14 +271,14 @@ static void a_refused_filter_is_reported_when_the_provider_answers_late(void **s
 	(void)state;
 	describe_events();
 	fake_etw_provider_block(provider, true);
-	fake_etw_fail("EnableTraceEx2", ERROR_INVALID_PARAMETER, 0);
+	fake_etw_fail("EnableTraceEx2", ERROR_NOT_ENOUGH_MEMORY, 0);
 	config = start(&run, "[{ event: 7, all: [{ field: Name, is: x }] }], "
 			     "capture_state: { at_start: 0x1 }");
 	assert_true(passes(7, 1, "a", 0));
 	assert_string_equal(run_sentence(&run, ETW_SESSION_PROVIDER_FAILED),
 			    "provider " SOME_PROVIDER
-			    ": its events are not filtered by their payload: a parameter is not "
-			    "valid (error 87)");
+			    ": its events are not filtered by their payload: no memory (error "
+			    "8)");
 	fake_etw_provider_block(provider, false);
 	finish(&run, config);
 	fake_etw_provider_close(provider);

@@ -355,16 +355,56 @@ static ULONG property_of(uint32_t properties)
 	return answer.enabled.EnableProperty;
 }
 
+static void a_provider_without_a_place_is_said_to_have_none(void **state)
+{
+	struct etw_provider_spec spec;
+	struct run *run = *state;
+	char name[16];
+
+	for (unsigned i = 0; i < 8; i++) {
+		snprintf(name, sizeof name, "theirs %u", i);
+		assert_true(fake_etw_other_start(name, EVENT_TRACE_REAL_TIME_MODE, 0));
+		assert_true(fake_etw_other_enable(name, &some_provider, 4, 0));
+	}
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_open(run, &run->options);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
+			    "provider " SOME_PROVIDER ": it could not be enabled: eight sessions "
+			    "have it, and Windows allows no more (error 1450); \"etwtool "
+			    "sessions\" lists them");
+	for (unsigned i = 0; i < 8; i++) {
+		snprintf(name, sizeof name, "theirs %u", i);
+		assert_true(fake_etw_other_stop(name));
+	}
+	run_end(run);
+	etw_provider_spec_done(&spec);
+}
+
 /* EVENT_ENABLE_PROPERTY_* of evntcons.h, Windows SDK. */
 static void properties_reach_windows(void **state)
 {
 	(void)state;
+	/* 0x400: events of containers come from all providers. */
+	assert_int_equal(property_of(0), 0x400);
+	assert_int_equal(property_of(ETW_PROVIDER_SID), 0x401);
+	assert_int_equal(property_of(ETW_PROVIDER_SESSION_ID), 0x402);
+	assert_int_equal(property_of(ETW_PROVIDER_STACK), 0x404);
+	assert_int_equal(property_of(ETW_PROVIDER_NO_KEYWORD_0), 0x410);
+	assert_int_equal(property_of(ETW_PROVIDER_PROCESS_START_KEY), 0x480);
+	assert_int_equal(property_of(ETW_PROVIDER_CONTAINER_ID), 0xc00);
+}
+
+/* ENABLE_SILOS and SOURCE_CONTAINER_TRACKING are newer than the oldest Windows that we run on. */
+static void a_windows_without_containers_has_the_other_properties(void **state)
+{
+	static const struct fake_etw_options old = { .os_build = 17134 };
+
+	(void)state;
+	fake_etw_reset(&old);
 	assert_int_equal(property_of(0), 0);
-	assert_int_equal(property_of(ETW_PROVIDER_SID), 0x1);
-	assert_int_equal(property_of(ETW_PROVIDER_SESSION_ID), 0x2);
-	assert_int_equal(property_of(ETW_PROVIDER_STACK), 0x4);
-	assert_int_equal(property_of(ETW_PROVIDER_NO_KEYWORD_0), 0x10);
-	assert_int_equal(property_of(ETW_PROVIDER_PROCESS_START_KEY), 0x80);
+	assert_int_equal(property_of(ETW_PROVIDER_SID | ETW_PROVIDER_CONTAINER_ID), 0x1);
 }
 
 /* Ids that are left out, and executables: what the long form of a provider says besides. */
@@ -516,7 +556,11 @@ int main(void)
 			run_set_up),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_disabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_reported, run_set_up),
+		cmocka_unit_test_setup(a_provider_without_a_place_is_said_to_have_none,
+				       run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
+		cmocka_unit_test_setup(a_windows_without_containers_has_the_other_properties,
+				       run_reset),
 		cmocka_unit_test_setup(filters_that_leave_out_reach_windows, run_set_up),
 		cmocka_unit_test_setup(executables_that_windows_would_refuse_are_refused,
 				       run_set_up),

@@ -135,7 +135,7 @@ static uint32_t flags_of(const char *session)
 {
 	struct fake_etw_session now;
 
-	return fake_etw_session(session, &now) ? now.masks[0] : 0;
+	return fake_etw_session(session, &now) ? now.flags : 0;
 }
 
 /* ---- a thread that writes events of two providers ---- */
@@ -292,6 +292,49 @@ static void a_second_source_stays_one_through_reloads(void **state)
 					    SENT_BY("Windows Kernel")));
 		end(&reloading);
 	}
+}
+
+static void find_words(void *context, const struct setup *setup)
+{
+	etw_kernel_words(rule_set_kernel_flags(setup->rules), rule_set_kernel_groups(setup->rules),
+			 context);
+}
+
+static void assert_masks_are_those_asked_for(const struct reloading *reloading)
+{
+	struct fake_etw_session now;
+	uint32_t words[ETW_KERNEL_WORDS];
+
+	reload_look(reloading->reload, find_words, words);
+	assert_true(fake_etw_session("etw_exporter", &now));
+	assert_memory_equal(now.masks, words, sizeof words);
+}
+
+/* Windows keeps CSWITCH, PROFILE and others in another word than the one that sets them. */
+static void collectors_that_go_take_their_kernel_events_along(void **state)
+{
+	enum { RELOADS = 1000, COLLECTORS = 25 };
+	static const char *const names[COLLECTORS] = {
+		"cpu",        "disk",       "disk_cause",  "dns",         "dotnet",
+		"events",     "file",       "file_errors", "file_groups", "file_latency",
+		"file_other", "file_top",   "http",        "image",       "interrupt",
+		"memory",     "minifilter", "network",     "page_faults", "payload",
+		"process",    "registry",   "sched",       "tcp",         "virtual_alloc",
+	};
+	struct reloading reloading;
+	char config[128];
+
+	(void)state;
+	snprintf(config, sizeof config, "sessions: { etw_exporter: { rundown: off } }\n");
+	begin_consumed(&reloading, config, true);
+	for (int i = 0; i < RELOADS; i++) {
+		snprintf(config, sizeof config,
+			 "sessions: { etw_exporter: { rundown: off } }\ncollectors: { %s: %s }\n",
+			 names[i / 2 % COLLECTORS], i % 2 == 0 ? "on" : "off");
+		reload_with(&reloading, config);
+		assert_masks_are_those_asked_for(&reloading);
+	}
+	end(&reloading);
 }
 
 /* How many sessions take an event of the class Thread. */
@@ -645,6 +688,7 @@ int main(void)
 		cmocka_unit_test_setup(every_event_counts_while_providers_come_and_go, set_up),
 		cmocka_unit_test_setup(kernel_events_follow_the_collectors, set_up),
 		cmocka_unit_test_setup(a_second_source_stays_one_through_reloads, set_up),
+		cmocka_unit_test_setup(collectors_that_go_take_their_kernel_events_along, set_up),
 		cmocka_unit_test_setup(system_providers_follow_the_collectors, set_up),
 		cmocka_unit_test_setup(flags_in_place_of_refused_providers_follow_the_collectors,
 				       set_up),

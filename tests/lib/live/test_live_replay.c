@@ -55,6 +55,9 @@ static void play(const char *path, const char *session, enum part part)
 	struct etw_error err = { 0 };
 
 	assert_true(fake_etw_wait_consumer(session, WAIT_MS));
+	if (part != PROVIDERS) {
+		assert_true(fake_etw_wait_flag(session, EVENT_TRACE_FLAG_IMAGE_LOAD, WAIT_MS));
+	}
 	assert_true(fake_etw_play(path, &options, &played, &err));
 	assert_true(played.emitted > 0 || part != EVERYTHING);
 	assert_int_equal(played.unwanted, 0);

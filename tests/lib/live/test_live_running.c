@@ -33,7 +33,7 @@ static void start_sessions(void)
 {
 	assert_true(fake_etw_other_start(
 		"Kernel", EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE,
-		ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_DISK_IO | 0x80));
+		ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_DISK_IO | EVENT_TRACE_FLAG_SYSTEMCALL));
 	assert_true(fake_etw_other_start("Apps", EVENT_TRACE_REAL_TIME_MODE, 0));
 	fake_etw_provider_open(&alpha, NULL, NULL);
 	fake_etw_provider_open(&alpha, NULL, NULL);
@@ -58,7 +58,7 @@ static void sessions_are_listed_with_what_they_have_enabled(void **state)
 	assert_string_equal(sessions.list[0].name, "Kernel");
 	assert_string_equal(sessions.list[0].file, "");
 	assert_int_equal(sessions.list[0].mode, kernel.mode);
-	assert_int_equal(sessions.list[0].kernel_flags, kernel.masks[0]);
+	assert_int_equal(sessions.list[0].kernel_flags, kernel.flags);
 	assert_int_equal(sessions.list[0].buffer_size_bytes, kernel.buffer_size_kb * 1024);
 	assert_int_equal(sessions.list[0].buffers_min, kernel.minimum_buffers);
 	assert_int_equal(sessions.list[0].buffers_max, kernel.maximum_buffers);

@@ -38,7 +38,7 @@ static void a_private_session_asks_for_what_does_not_lose(void **state)
 			 EVENT_TRACE_INDEPENDENT_SESSION_MODE);
 	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
 	assert_memory_not_equal(&session.guid, &nt_kernel_guid, sizeof(GUID));
-	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
+	assert_int_equal(session.flags, ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
 	assert_int_equal(session.buffer_size_kb, 256);
 	assert_int_equal(session.minimum_buffers, 64);
 	assert_int_equal(session.maximum_buffers, 128);
@@ -51,6 +51,56 @@ static void a_private_session_asks_for_what_does_not_lose(void **state)
 	assert_int_equal(etw_source_facts(run->source)->clock.type, ETW_CLOCK_QPC);
 	run_end(run); /* closing one that never ran stops the session */
 	assert_false(fake_etw_session("etw_test", &session));
+}
+
+/* On a machine whose processors are all busy, buffers are lost when ProcessTrace() is late. */
+static void a_session_is_consumed_with_priority(void **state)
+{
+	struct run *run = *state;
+
+	run->options.kernel_flags |= ETW_KERNEL_FLAG_DISK_IO;
+	run->options.rundown = true;
+	run->options.harvest_ms = WAIT_MS;
+	run_start_and_wait(run, &run->options);
+	assert_int_equal(fake_etw_consumer_priority("etw_test"), THREAD_PRIORITY_HIGHEST);
+	emit_process_start(8);
+	fake_etw_flush("etw_test");
+	assert_true(fake_etw_wait_consumer("etw_test_harvest", WAIT_MS));
+	assert_int_equal(fake_etw_consumer_priority("etw_test_harvest"), THREAD_PRIORITY_HIGHEST);
+	run_stop(run);
+	run_end(run);
+}
+
+/* A server with 4,000 processes: more than all buffers and the playback file have room for. */
+static void images_of_a_large_machine_are_not_lost(void **state)
+{
+	enum { IMAGES = 400000, DC_START = 3 };
+	static const enum etw_live_logger loggers[] = { ETW_LIVE_PRIVATE,
+							ETW_LIVE_SYSTEM_PROVIDERS };
+	static const GUID image_class = {
+		0x2cb15d1d, 0x5fc1, 0x11d2, { 0xab, 0xe1, 0x00, 0xa0, 0xc9, 0x11, 0xf5, 0x18 }
+	};
+	static const char payload[160];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
+		struct run run;
+
+		fake_etw_reset(NULL);
+		for (unsigned j = 0; j < IMAGES; j++) {
+			fake_etw_add_existing(&image_class, DC_START, payload, sizeof payload);
+		}
+		run_begin(&run);
+		run.options.logger = loggers[i];
+		run.options.kernel_flags |= ETW_KERNEL_FLAG_IMAGE_LOAD;
+		run_start_and_wait(&run, &run.options);
+		run_wait(&run, &run.events, IMAGES);
+		assert_int_equal(run_statistics(&run).events_lost, 0);
+		assert_int_equal(run.events, IMAGES);
+		run_stop(&run);
+		run_end(&run);
+	}
+	fake_etw_reset(NULL);
 }
 
 static void many_processors_need_more_buffers(void **state)
@@ -551,6 +601,70 @@ static void emit_state(void *context, const struct fake_etw_callback *callback)
 	}
 }
 
+/* Longer than a provider gets at the start. */
+static void emit_state_late(void *context, const struct fake_etw_callback *callback)
+{
+	if (callback->is_enabled == EVENT_CONTROL_CODE_CAPTURE_STATE) {
+		Sleep(1500);
+	}
+	emit_state(context, callback);
+}
+
+static void state_that_a_slow_provider_writes_at_the_stop_is_delivered(void **state)
+{
+	static const struct fake_etw_options machine = { .manual_flush = true };
+	struct fake_etw_provider *emitter;
+	struct etw_provider_spec provider;
+	struct run *run = *state;
+
+	fake_etw_reset(&machine);
+	emitter = fake_etw_provider_open(&some_provider, emit_state_late, NULL);
+	assert_true(etw_provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	provider.any = 1;
+	provider.capture_at_stop = 2;
+	run->options.providers = &provider;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	run_stop(run);
+	assert_int_equal(run->events, 1);
+	assert_memory_equal(run->provider.bytes, &some_provider, 16);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
+	fake_etw_provider_close(emitter);
+	run_end(run);
+	etw_provider_spec_done(&provider);
+}
+
+/* A provider gets the time that is configured for it, also when it never answers. */
+static void a_provider_that_never_answers_delays_the_stop_for_its_time(void **state)
+{
+	struct fake_etw_provider *blocked;
+	struct etw_provider_spec provider;
+	struct run *run = *state;
+	uint64_t began;
+
+	blocked = fake_etw_provider_open(&some_provider, NULL, NULL);
+	assert_true(etw_provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	provider.any = 1;
+	provider.capture_at_stop = 2;
+	provider.capture_timeout_ms = 1100;
+	run->options.providers = &provider;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_wait_idle(WAIT_MS));
+	fake_etw_provider_block(blocked, true);
+	began = os_monotonic_ns();
+	run_stop(run);
+	assert_true(os_monotonic_ns() - began >= UINT64_C(1000000000));
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
+			    "provider " SOME_PROVIDER ": its state could not be captured: it took "
+			    "too long (error 1460)");
+	fake_etw_provider_block(blocked, false);
+	assert_true(fake_etw_wait_idle(WAIT_MS));
+	fake_etw_provider_close(blocked);
+	run_end(run);
+	etw_provider_spec_done(&provider);
+}
+
 /* The state that is captured at the stop, and what a slow consumer has not got yet. */
 static void a_stop_delivers_first_and_closes_the_consumer(void **state)
 {
@@ -694,6 +808,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_private_session_asks_for_what_does_not_lose, run_set_up),
+		cmocka_unit_test_setup(a_session_is_consumed_with_priority, run_set_up),
+		cmocka_unit_test(images_of_a_large_machine_are_not_lost),
 		cmocka_unit_test_setup(many_processors_need_more_buffers, run_set_up),
 		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_set_up),
 		cmocka_unit_test_setup(an_event_that_another_session_has_no_room_for_arrives,
@@ -718,6 +834,10 @@ int main(void)
 		cmocka_unit_test_setup(what_the_session_holds_at_the_stop_is_delivered,
 				       run_set_up_manual),
 		cmocka_unit_test_setup(a_stop_delivers_first_and_closes_the_consumer, run_reset),
+		cmocka_unit_test_setup(state_that_a_slow_provider_writes_at_the_stop_is_delivered,
+				       run_set_up),
+		cmocka_unit_test_setup(a_provider_that_never_answers_delays_the_stop_for_its_time,
+				       run_set_up),
 		cmocka_unit_test_setup(losses_of_the_last_moment_count, run_set_up_manual),
 		cmocka_unit_test_setup(a_stop_does_not_wait_for_ever, run_set_up_manual),
 		cmocka_unit_test_setup(what_exists_is_reported_before_events, run_set_up),

@@ -36,6 +36,15 @@ static void open_with(struct run *run, enum etw_live_logger logger, uint32_t fla
 	run_open(run, &options);
 }
 
+/* Some flags are set when the session is consumed. */
+static void start_with(struct run *run, uint32_t flags)
+{
+	struct etw_live_options options = session_with(run, ETW_LIVE_SYSTEM_PROVIDERS, flags);
+
+	run_begin(run);
+	run_start_and_wait(run, &options);
+}
+
 /* Which cannot be opened. */
 static void assert_refused(enum etw_live_logger logger, const char *sentence)
 {
@@ -136,13 +145,15 @@ static void every_flag_but_one_has_its_system_provider(void **state)
 		struct fake_etw_session session;
 
 		print_message("  %s\n", flags[i].name);
-		open_with(&run, ETW_LIVE_SYSTEM_PROVIDERS, flags[i].flag);
+		start_with(&run, flags[i].flag);
+		WAIT_UNTIL(arrives(i));
 		assert_true(fake_etw_session("etw_test", &session));
-		assert_int_equal(session.masks[0], flags[i].by_provider ? 0 : flags[i].flag);
+		assert_int_equal(session.flags, flags[i].by_provider ? 0 : flags[i].flag);
 		assert_int_equal(session.providers, flags[i].by_provider ? 1 : 0);
 		for (size_t j = 0; j < FLAGS; j++) {
 			assert_int_equal(arrives(j), i == j);
 		}
+		run_stop(&run);
 		run_end(&run);
 	}
 }
@@ -157,15 +168,16 @@ static void one_provider_is_enabled_with_all_its_keywords(void **state)
 	for (size_t i = 0; i < FLAGS; i++) {
 		all |= flags[i].flag;
 	}
-	open_with(&run, ETW_LIVE_SYSTEM_PROVIDERS, all);
-	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_FILE_IO_INIT);
-	assert_int_equal(session.providers, 7);
+	start_with(&run, all);
 	for (size_t i = 0; i < FLAGS; i++) {
-		assert_true(arrives(i));
+		WAIT_UNTIL(arrives(i));
 	}
+	assert_true(fake_etw_session("etw_test", &session));
+	assert_int_equal(session.flags, ETW_KERNEL_FLAG_FILE_IO_INIT);
+	assert_int_equal(session.providers, 7);
 	assert_string_equal(run_sentence(&run, ETW_SESSION_STARTED),
 			    "started, with system providers");
+	run_stop(&run);
 	run_end(&run);
 }
 
@@ -193,8 +205,7 @@ static void the_logger_decides_with_the_build(void **state)
 		fake_etw_reset(&machine);
 		open_with(&run, cases[i].logger, ETW_KERNEL_FLAG_PROCESS);
 		assert_true(fake_etw_session("etw_test", &session));
-		assert_int_equal(session.masks[0],
-				 cases[i].providers ? 0 : ETW_KERNEL_FLAG_PROCESS);
+		assert_int_equal(session.flags, cases[i].providers ? 0 : ETW_KERNEL_FLAG_PROCESS);
 		assert_int_equal(session.providers, cases[i].providers ? 1 : 0);
 		assert_true(arrives(0));
 		assert_string_equal(etw_source_facts(run.source)->type, "system_logger");
@@ -225,7 +236,7 @@ static void system_providers_are_used_by_choice_only(void **state)
 		begin_live(&side, cases[i].config); /* the fake's Windows 11 */
 		open_live(&side);
 		assert_true(fake_etw_session(cases[i].session, &session));
-		assert_int_equal((session.masks[0] & ETW_KERNEL_FLAG_PROCESS) == 0,
+		assert_int_equal((session.flags & ETW_KERNEL_FLAG_PROCESS) == 0,
 				 cases[i].providers);
 		assert_true(arrives(0));
 		end_live(&side);
@@ -253,7 +264,7 @@ static void a_refused_one_is_replaced_by_its_flags(void **state)
 			    "system provider {151f55dc-467d-471f-83b5-5f889d46ff66}: access is "
 			    "denied (error 5); its flags are set instead");
 	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_PROCESS);
+	assert_int_equal(session.flags, ETW_KERNEL_FLAG_PROCESS);
 	assert_int_equal(session.providers, 1); /* that of the disks */
 	assert_true(arrives(0));
 	assert_true(arrives(3));
