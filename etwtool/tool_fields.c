@@ -159,13 +159,21 @@ static bool is_duration(unsigned number)
 	return derived_at(number) && derived_at(number)->type == TYPE_DURATION;
 }
 
+/* Returns whether the field is 0 in all events, which says nothing about them. */
+static bool is_always_zero(const struct sampled_field *field)
+{
+	return field->number && field->sample_count == 1 && field->samples[0].size == 1 &&
+	       field->samples[0].data[0] == '0';
+}
+
 /* Derived fields come first, because they answer most questions. */
 static void add_labels(struct etw_text *out, const struct field_samples *samples)
 {
 	const char *before = "      # addresses, of no use as label or value: ";
 
 	for (unsigned i = 0; i < DERIVED_MOST; i++) {
-		if (samples->derived[i].name && !is_duration(i)) {
+		if (samples->derived[i].name && !is_duration(i) &&
+		    !is_always_zero(&samples->derived[i])) {
 			add_label(out, &samples->derived[i], true);
 		}
 	}

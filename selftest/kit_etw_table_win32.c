@@ -33,6 +33,8 @@ const struct kit_assumption kit_assumptions[] = {
 	  CANNOT("a run with `kernel_events: off` shows it") },
 	{ "W8", "how cached, write-through, unbuffered and mapped writes appear",
 	  CANNOT("rows of the self-test show it") },
+	{ "W9", "names of accounts may take long where no domain controller answers",
+	  CANNOT("a machine of a domain that is cut off from it would show it") },
 	{ "W10", "sessions with kernel events may be started on GitHub's machines",
 	  CANNOT("the run of the workflow shows it") },
 	{ "W11a", "calls of minifilters come by group mask, with a thread, a start in the session's clock and one event each",

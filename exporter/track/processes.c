@@ -146,13 +146,15 @@ static void sweep(struct processes *processes)
 	}
 }
 
-/* Adds an identity without labels and returns its number; 0 for one without an image. */
-static uint32_t add_identity(struct processes *processes, const struct process_announced *announced,
-			     int64_t time)
+/* Adds an identity for a change of the timeline, without labels, and returns its number; 0 for one
+ * without an image, and for a change of the first pass that the timeline has no room for. */
+static uint32_t add_identity(struct processes *processes, const struct timeline *timeline,
+			     const struct process_announced *announced, int64_t time)
 {
 	struct identities *identities = &processes->identities;
 
-	if (announced->image_size == 0) {
+	if (announced->image_size == 0 ||
+	    (timeline->in_first_pass && timeline->count >= timeline->most)) {
 		return 0;
 	}
 	if (!processes->timeline.in_first_pass && identities_want_sweep(identities)) {
@@ -178,7 +180,7 @@ void processes_announce(struct processes *processes, enum lifetime_change change
 			uint32_t process_id, int64_t time,
 			const struct process_announced *announced)
 {
-	uint32_t number = add_identity(processes, announced, time);
+	uint32_t number = add_identity(processes, &processes->timeline, announced, time);
 
 	if (number != 0 && !processes->timeline.in_first_pass) {
 		number = label_identity(processes, number,
@@ -233,7 +235,7 @@ void processes_announce_image(struct processes *processes, enum lifetime_change 
 	if (name > 0) {
 		announced.image += name;
 	}
-	number = add_identity(processes, &announced, time);
+	number = add_identity(processes, &processes->images, &announced, time);
 	if (number != 0 && !processes->images.in_first_pass) {
 		bool cut = change == LIFETIME_STOP &&
 			   names_may_be_cut(announced.image, announced.image_size);
@@ -315,6 +317,7 @@ bool processes_set_rules(struct processes *processes, const struct process_names
 		return false;
 	}
 	processes->identities.owners = owners;
+	processes->identities.keeps = processes->identities.keeps || rules || owners;
 	if (!processes->timeline.in_first_pass) { /* processes_build() decides otherwise */
 		sweep(processes);
 		decide_all(processes);

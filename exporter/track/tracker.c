@@ -246,6 +246,7 @@ static bool make_parts(struct tracker *tracker, struct etw_error *err)
 		}
 	}
 	tracker->processes.identities.lookup = tracker->account_lookup;
+	tracker->processes.identities.keeps = options->live;
 	if (!processes_set_rules(&tracker->processes, options->process_names,
 				 options->process_names_most,
 				 (options->features & TRACK_OWNERS) != 0, err)) {

@@ -282,7 +282,7 @@ if [ -e "$traces/net.4.5.2.x64.etl" ]; then
 	says '^warning: Collector file counts too little, because these kernel flags were off: FILE_IO_INIT\.$' <"$work/text" || fail "file"
 	# PROCESS 1, THREAD 2, DISK_FILE_IO 0x200 and FILE_IO_INIT 0x4000000 of evntrace.h.
 	grep -A1 '^  file  ' "$work/text" | says -- '-p "Windows Kernel Trace" 0x4000203 ' || fail "the line for file"
-	grep -A2 '^  http  ' "$work/text" | says -- '-p "{dd5ef90a-6398-47a4-ad34-4dcecdef795f}" 0x116 4 ' || fail "the line for http"
+	grep -A2 '^  http  ' "$work/text" | says -- '-p "{dd5ef90a-6398-47a4-ad34-4dcecdef795f}" 0x136 4 ' || fail "the line for http"
 	# Without --all, only those that were asked for have lines.
 	"$ETWTOOL" doctor "$traces/net.4.5.2.x64.etl" >"$work/text"
 	grep -A1 '^  file  ' "$work/text" | says '^      logman start ' || fail "the line for file, without --all"
@@ -375,12 +375,12 @@ basic=ProcessThread,DiskIO,Filename,FileIOInit,NetworkTrace,HardFaults
 profile "$basic" "" "$sample"
 profile "$basic" "" "$SOURCE_DIR/config/etw_exporter.yaml"
 profile ProcessThread,DiskIO,Filename,FileIOInit,NetworkTrace,HardFaults,CSwitch,ReadyThread,SampledProfile,Loader,DPC,Interrupt \
-	"1c95126e-7eea-49a9-a3fe-a378b03ddb4d/4/0xFFFFFFFFFFFFFFFF,dd5ef90a-6398-47a4-ad34-4dcecdef795f/4/0x116" \
+	"1c95126e-7eea-49a9-a3fe-a378b03ddb4d/4/0xFFFFFFFFFFFFFFFF,dd5ef90a-6398-47a4-ad34-4dcecdef795f/4/0x136" \
 	"$sample" --collector.sched --collector.cpu --collector.interrupt --collector.dns --collector.http
 every=(cpu disk_cause dns dotnet file_errors file_groups file_latency file_other file_top http image interrupt minifilter page_faults payload registry sched tcp
 	virtual_alloc)
 profile "$basic,SampledProfile,FileIO,Loader,DPC,Interrupt,AllFaults,Registry,CSwitch,ReadyThread,VirtualAllocation,VAMap,FilterIO,FilterIOFastIO,FilterIOFailure" \
-	"1c95126e-7eea-49a9-a3fe-a378b03ddb4d/4/0xFFFFFFFFFFFFFFFF,dd5ef90a-6398-47a4-ad34-4dcecdef795f/4/0x116,e13c0d23-ccbc-4e12-931b-d9cc2eee27e4/5/0x1C011,2f07e2ee-15db-40f1-90ef-9d7ba282188a/4/0x400000400" \
+	"1c95126e-7eea-49a9-a3fe-a378b03ddb4d/4/0xFFFFFFFFFFFFFFFF,dd5ef90a-6398-47a4-ad34-4dcecdef795f/4/0x136,e13c0d23-ccbc-4e12-931b-d9cc2eee27e4/5/0x1C011,2f07e2ee-15db-40f1-90ef-9d7ba282188a/4/0x400000400" \
 	"$sample" "${every[@]/#/--collector.}"
 
 # A configuration with sessions: their providers, with stacks, and groups beyond the flags.

@@ -294,7 +294,7 @@ fi
 (
 	trap '' XFSZ
 	ulimit -f 100
-	expect_exit 1 '^etwtool relog: [^ ]*/x.etl: cannot write: File too large' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --plain
+	expect_exit 1 '^etwtool relog: [^ ]*/x.etl: cannot be written: File too large' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --plain
 )
 [ "$(find "$work" -name 'x.etl*')" = "" ] || fail "left over: $(find "$work" -name 'x.etl*')"
 

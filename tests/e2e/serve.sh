@@ -39,7 +39,7 @@ fi
 # The log says who started, with what, and on what.
 logs() { grep -Eq "level=$1 msg=\"$2\" $3" "$work/log" || fail "the log lacks $2, $3: $(cat "$work/log")"; }
 logs info 'Starting etw_exporter' 'version=[0-9.]+ revision=[^ ]+ compiler=.* arch=[^ ]+$'
-logs info Configuration 'file=built-in collectors=disk,.*,process$'
+logs info Configuration 'file=built-in collectors=disk,.*,process,process_memory$'
 logs info Recording "file=$work/sample.etl bytes=$(stat -c %s "$work/sample.etl") session=sample.etl$"
 [ "$(sed -n 's/.* msg="*\([A-Z][a-z]*\).*/\1/p' "$work/log" | head -1)" = Starting ] || fail "the version is not the first line"
 

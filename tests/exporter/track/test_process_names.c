@@ -359,7 +359,10 @@ static void a_reload_names_running_processes_anew(void **state)
 	};
 	static const enum passes both[] = { TWO_PASSES, ONE_PASS };
 	struct process_names *first = rules_of(some_rules), *second = rules_of(others);
-	const struct tracker_options without = { .process_gauges = true, .image_info = true };
+	/* Only a live session keeps command lines for rules that a reload may bring. */
+	const struct tracker_options without = { .live = true,
+						 .process_gauges = true,
+						 .image_info = true };
 	struct tracker_options with = without, other = without;
 	struct etw_error err = { 0 };
 
