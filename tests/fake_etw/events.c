@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From an event to the sessions that want it. */
+#include "lib/source/etw_sdk_win32.h"
 #include "tests/fake_etw/internal.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
  * row.
  */
 #define INITGUID
+#include "lib/source/etw_sdk_win32.h"
 #include "tests/fake_etw/recorder.h"
 
 #include <setjmp.h>
