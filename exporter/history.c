@@ -230,7 +230,7 @@ void history_step(struct history *history, uint64_t now_ns)
 						  .context = history };
 	bool first = history->now->time_ns == 0;
 	struct totals *former = history->now;
-	struct step step;
+	struct step step = { .time_ns = 0 };
 
 	memset(history->next, 0, sizeof *history->next);
 	history->next->time_ns = now_ns;

@@ -6,7 +6,7 @@
 const { make, shown, bytes, axis, widest, drawGrid } = charts; // chart.js stands before this script
 
 const INTERVAL_MS = 5000, INTERVAL_MAX_MS = 60000, ANSWER_MS = 10000;
-const LINES = 5; // processes in the chart
+const LINES = 5; // processes in the chart, as the caption says
 const STATE_EVERY = 3; // answers: sources and losses are read again that often
 
 const section = document.getElementById('busiest');
@@ -110,7 +110,7 @@ function drawTable() {
 		return line;
 	}));
 	table.hidden = measure.processes.length === 0;
-	caption.textContent = `${measure.title}: the busiest processes of the last five minutes; the chart has the first ${LINES}`;
+	caption.textContent = `${measure.title}: the busiest processes of the last five minutes; the chart has the first five`;
 }
 
 function draw() {
@@ -124,8 +124,8 @@ function draw() {
 	drawChart();
 	drawTable();
 	const [first] = measure.processes;
-	say(first ? `${shown(first.name)} is first in the last five minutes: ${measure.title}.` : ages.length === 0 ?
-		'The exporter has just started. The first values come after five seconds.' : `Nothing was counted in the last five minutes: ${measure.title}.`);
+	say(first ? `${measure.title}: ${shown(first.name)} is first in the last five minutes.` : ages.length === 0 ?
+		'The exporter has just started. The first values come after five seconds.' : `${measure.title}: nothing was counted in the last five minutes.`);
 }
 
 // ---- the answers ----
