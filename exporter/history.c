@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The landing page shows a full chart when it is opened, so the exporter remembers what the page
- * would have read before. Every five seconds the main thread reads the counters by process, as a
- * scrape does, and keeps the rates of the busiest processes of each measure. Consumers do nothing
- * for it.
+ * would have read before. Every five seconds the main thread reads the counters by process, and
+ * keeps the rates of the busiest processes of each measure. Consumers do nothing for it, and no
+ * scrape hook runs, so that what is done only for scrapes is not done.
  *
  * A rate needs the counters of two steps: two tables of totals by process take turns. A table has
  * room for PROCESSES names; names beyond are not in the chart (Windows hosts run some hundred
@@ -227,6 +227,7 @@ void history_step(struct history *history, uint64_t now_ns)
 {
 	const struct registry_visitor visitor = { .wants = wants_family,
 						  .on_sample = add_total,
+						  .counters_only = true,
 						  .context = history };
 	bool first = history->now->time_ns == 0;
 	struct totals *former = history->now;

@@ -122,6 +122,23 @@ static void what_was_before_the_first_step_is_only_in_the_total(void **state)
 	stop(&fixture);
 }
 
+static void fail_hook(void *context)
+{
+	(void)context;
+	fail_msg("a scrape hook runs");
+}
+
+static void a_step_is_no_scrape(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture, "etw_file_written_bytes_total", 0);
+	assert_true(registry_on_scrape(fixture.registry, fail_hook, NULL, NULL));
+	step(&fixture, 5);
+	stop(&fixture);
+}
+
 static void only_families_on_the_page_are_measures(void **state)
 {
 	struct fixture fixture;
@@ -202,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rates_are_those_of_each_step),
 		cmocka_unit_test(what_was_before_the_first_step_is_only_in_the_total),
+		cmocka_unit_test(a_step_is_no_scrape),
 		cmocka_unit_test(only_families_on_the_page_are_measures),
 		cmocka_unit_test(a_family_that_comes_later_has_no_rate_at_first),
 		cmocka_unit_test(a_long_pause_leaves_only_the_newest_steps),
