@@ -24,6 +24,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "exporter/health.h"
+#include "exporter/history.h"
 #include "exporter/http/crypto.h"
 #include "exporter/http/server.h"
 #include "exporter/http/web_config.h"
@@ -42,9 +43,6 @@
 #include "exporter/windows/service.h"
 #include "metrics/exposition.h"
 
-/* Interval, in ns, at which the log reports how many lines it has suppressed. */
-#define SUPPRESSED_EVERY_NS UINT64_C(10000000000)
-
 enum exit_status { EXIT_DONE = 0, EXIT_COULD_NOT_RUN = 1, EXIT_BAD_USAGE = 2 };
 
 /* The parts of a run, owned; app_done() frees them in reverse order. */
@@ -59,6 +57,7 @@ struct app {
 	struct runner *runner;
 	struct health *health;
 	struct reload *reload;
+	struct history *history; /* of the landing page */
 	struct http_server *server;
 };
 
@@ -294,6 +293,13 @@ static void add_collectors(void *context, const char *metrics, struct etw_text *
 	reload_look(look.app->reload, look_at_collectors, &look);
 }
 
+static void add_history(void *context, struct etw_text *json)
+{
+	const struct app *app = context;
+
+	history_add_json(app->history, json);
+}
+
 /* Shows collectors and their families to the web server, for collect[] and exclude[]. */
 static void visit_collectors(void *context, scrape_collector_visit *visit, void *visitor)
 {
@@ -377,6 +383,16 @@ static void reload_on_signal(void *context)
 	reload(context, NULL);
 }
 
+/* Begins before the consumers do, so that the first step has all that they count. */
+static bool open_history(struct app *app, struct etw_error *err)
+{
+	app->history = history_new(app->setup.registry, err);
+	if (app->history) {
+		history_step(app->history, os_monotonic_ns());
+	}
+	return app->history != NULL;
+}
+
 static bool start_server(struct app *app, struct etw_error *err)
 {
 	const struct options *options = &app->options;
@@ -398,6 +414,7 @@ static bool start_server(struct app *app, struct etw_error *err)
 		.ready_context = app,
 		.add_state = add_state,
 		.add_collectors = add_collectors,
+		.add_history = add_history,
 		.state_context = app,
 		.external_url = options->external_url,
 		.route_prefix = options->route_prefix,
@@ -429,13 +446,14 @@ static bool start_server(struct app *app, struct etw_error *err)
 	return true;
 }
 
-/* Waits until the program must stop and returns the reason. Meanwhile reloads when requested, and
- * reports regularly how many lines the log has suppressed. */
+/* Waits until the program must stop and returns the reason. Meanwhile reloads when requested, keeps
+ * the history, and reports regularly how many lines the log has suppressed. */
 static const char *wait_for_stop(struct app *app)
 {
 	const char *reason;
 
-	while ((reason = os_stop_wait(SUPPRESSED_EVERY_NS, reload_on_signal, app)) == NULL) {
+	while ((reason = os_stop_wait(HISTORY_STEP_NS, reload_on_signal, app)) == NULL) {
+		history_step(app->history, os_monotonic_ns());
 		log_report_suppressed(false);
 	}
 	return reason;
@@ -465,7 +483,7 @@ static bool serve(struct app *app, struct etw_error *err)
 	}
 	log_recordings(LOG_INFO, app->runner);
 	if (!open_reload(app, err) || (app->recorder && !flight_start(app->recorder, err)) ||
-	    !start_server(app, err) || !runner_start(app->runner, err)) {
+	    !open_history(app, err) || !start_server(app, err) || !runner_start(app->runner, err)) {
 		return false;
 	}
 	if (app->recorder) {
@@ -530,6 +548,7 @@ static void app_done(struct app *app)
 	runner_free(app->runner);
 	flight_free(app->recorder);
 	reload_free(app->reload);
+	history_free(app->history);
 	setup_close(&app->setup);
 	problems_done(&app->problems);
 	options_done(&app->options);

@@ -47,15 +47,13 @@ static struct family **shown_families(struct registry *registry, size_t *count)
 	return families;
 }
 
-bool registry_walk(struct registry *registry, void (*visit)(void *context, const struct family *),
-		   void *context)
+static bool walk_families(struct registry *registry,
+			  void (*visit)(void *context, const struct family *), void *context)
 {
 	struct scrape scrape;
-	struct family **families;
 	size_t count;
+	struct family **families = shown_families(registry, &count);
 
-	registry_refresh(registry);
-	families = shown_families(registry, &count);
 	if (!families) {
 		return false;
 	}
@@ -66,6 +64,13 @@ bool registry_walk(struct registry *registry, void (*visit)(void *context, const
 	scrape_end(registry, &scrape);
 	free((void *)families);
 	return true;
+}
+
+bool registry_walk(struct registry *registry, void (*visit)(void *context, const struct family *),
+		   void *context)
+{
+	registry_refresh(registry);
+	return walk_families(registry, visit, context);
 }
 
 /* Reads the value of a sample. Returns false if it is a hidden gauge. */
@@ -119,5 +124,8 @@ static void visit_family(void *context, const struct family *family)
 
 bool registry_visit(struct registry *registry, const struct registry_visitor *visitor)
 {
-	return registry_walk(registry, visit_family, (void *)(uintptr_t)visitor);
+	if (!visitor->counters_only) {
+		registry_refresh(registry);
+	}
+	return walk_families(registry, visit_family, (void *)(uintptr_t)visitor);
 }

@@ -33,13 +33,15 @@ struct registry_visitor {
 	 * all families are. */
 	bool (*wants)(void *context, const struct family *family);
 	void (*on_sample)(void *context, const struct visited_sample *sample);
+	/* No scrape hook runs, so this is no scrape for anyone; gauges may be old. */
+	bool counters_only;
 	void *context;
 };
 
 /*
- * Runs the scrape hooks, then visits the samples that an exposition would show: families in the
- * order of their names, samples in the order in which they were made. Any thread may call it, and
- * several at once. Returns false without memory.
+ * Runs the scrape hooks (unless counters_only), then visits the samples that an exposition would
+ * show: families in the order of their names, samples in the order in which they were made. Any
+ * thread may call it, and several at once. Returns false without memory.
  */
 bool registry_visit(struct registry *registry, const struct registry_visitor *visitor);
 

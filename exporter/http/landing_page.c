@@ -5,10 +5,10 @@
  * A field is a name in double braces, and a row of the table below adds its text. What the program
  * says about itself (its sources, losses and collectors) comes from callbacks of the options. All
  * of this works without JavaScript; page/script.js adds the chart, with the help of page/chart.js,
- * which the report of a recording has too, and gets its values from the metrics page. The page
- * loads nothing from elsewhere and has no script or style of its own, so its Content Security
- * Policy can be strict: a name of a process or file that gets into the page as markup by some
- * mistake could still not run, load or send anything.
+ * which the report of a recording has too, and gets its values as JSON. The page loads nothing from
+ * elsewhere and has no script or style of its own, so its Content Security Policy can be strict: a
+ * name of a process or file that gets into the page as markup by some mistake could still not run,
+ * load or send anything.
  */
 #include "exporter/http/landing_page.h"
 
@@ -218,4 +218,23 @@ int landing_page_icon(struct http_server *server, const struct http_request *req
 {
 	(void)server;
 	return answer_file(request, "icon", "image/svg+xml");
+}
+
+int landing_page_history(struct http_server *server, const struct http_request *request)
+{
+	struct etw_text json = { 0 };
+	int status = 200;
+
+	if (!server->options.add_history) {
+		return answer_status(request, 404, "");
+	}
+	server->options.add_history(server->options.state_context, &json);
+	if (json.failed) {
+		status = answer_status(request, 500, "");
+	} else {
+		answer(request, status, "application/json", "Cache-Control: no-store\r\n",
+		       json.data);
+	}
+	text_free(&json);
+	return status;
 }

@@ -14,5 +14,6 @@ int landing_page_answer(struct http_server *server, const struct http_request *r
 int landing_page_style(struct http_server *server, const struct http_request *request);
 int landing_page_script(struct http_server *server, const struct http_request *request);
 int landing_page_icon(struct http_server *server, const struct http_request *request);
+int landing_page_history(struct http_server *server, const struct http_request *request);
 
 #endif

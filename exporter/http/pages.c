@@ -128,6 +128,7 @@ static const struct page {
 	{ "/style.css", METHODS_READ, landing_page_style, NULL },
 	{ "/script.js", METHODS_READ, landing_page_script, NULL },
 	{ "/icon.svg", METHODS_READ, landing_page_icon, NULL },
+	{ "/history.json", METHODS_READ, landing_page_history, NULL },
 	{ "/-/healthy", METHODS_READ, answer_healthy, "whether the program runs" },
 	{ "/-/ready", METHODS_READ, answer_ready, "whether the names of processes are known" },
 	{ "/version", METHODS_READ, answer_version, "version and build, as JSON" },

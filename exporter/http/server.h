@@ -39,13 +39,15 @@ struct http_options {
 	bool (*ready)(void *context); /* runs on any thread; if it returns false, /-/ready has
 					 status 503; NULL: always ready */
 	void *ready_context;
-	/* ---- parts of the landing page, as HTML; these run on any thread ---- */
-	/* Adds the sources and their losses; NULL: the page does not show them. */
+	/* ---- parts of the landing page; these run on any thread ---- */
+	/* Adds the sources and their losses as HTML; NULL: the page does not show them. */
 	void (*add_state)(void *context, struct etw_text *html);
-	/* Adds the collectors; metrics is the address of the metrics page for links. NULL: the page
-	 * does not show them. */
+	/* Adds the collectors as HTML; metrics is the address of the metrics page for links. NULL:
+	 * the page does not show them. */
 	void (*add_collectors)(void *context, const char *metrics, struct etw_text *html);
-	void *state_context; /* passed to both functions */
+	/* Adds what the chart shows, as JSON; NULL: the page has no chart. */
+	void (*add_history)(void *context, struct etw_text *json);
+	void *state_context; /* passed to these functions */
 
 	/* ---- addresses: see exporter/http/web_paths.h ---- */
 	const char *external_url; /* NULL or "": none */

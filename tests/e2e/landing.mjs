@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
 import { faultsOfLook, run } from './browser.mjs';
 
-const rows = page => page.evaluate(() => [...document.querySelectorAll('#writers tbody tr')].map(row => [...row.children].map(cell => cell.textContent)));
-const hasRows = page => page.until(() => document.querySelectorAll('#writers tbody tr').length > 0);
-const hasLine = page => page.until(() => document.querySelector('#writers .chart path')?.getAttribute('d').includes('L'));
-const status = page => page.evaluate(() => document.querySelector('#writers [role=status]').textContent);
-const says = (page, part) => page.until(text => document.querySelector('#writers [role=status]').textContent.includes(text), part);
+const rows = page => page.evaluate(() => [...document.querySelectorAll('#busiest tbody tr')].map(row => [...row.children].map(cell => cell.textContent)));
+const hasRows = page => page.until(() => document.querySelectorAll('#busiest tbody tr').length > 0);
+const hasLine = page => page.until(() => document.querySelector('#busiest .chart path')?.getAttribute('d').includes('L'));
+const status = page => page.evaluate(() => document.querySelector('#busiest [role=status]').textContent);
+const says = (page, part) => page.until(text => document.querySelector('#busiest [role=status]').textContent.includes(text), part);
 
 await run({
 	// A replay as recorded: the chart moves, in both themes, on a phone.
@@ -16,14 +16,14 @@ await run({
 
 		await hasRows(page);
 		await hasLine(page);
-		const before = await page.evaluate(() => document.querySelector('#writers .chart path').getAttribute('d'));
-		await page.until(old => document.querySelector('#writers .chart path').getAttribute('d') !== old, before);
-		assert.match((await rows(page))[0].join('|'), /^[^|]+\|[\d.]+ k?M?B\/s\|[\d.]+ [kMG]?B$/);
-		assert.match(await page.evaluate(() => document.querySelector('.chart').getAttribute('aria-label')), /last five minutes\. Now: \w+ [\d.]+ [kMG]?B\/s/);
+		const before = await page.evaluate(() => document.querySelector('#busiest .chart path').getAttribute('d'));
+		await page.until(old => document.querySelector('#busiest .chart path').getAttribute('d') !== old, before);
+		assert.match((await rows(page))[0].join('|'), /^[^|]+\|[\d.]+ k?M?B\/s\|[\d.]+ [kMG]?B\|[\d.]+ [kMG]?B$/);
+		assert.match(await page.evaluate(() => document.querySelector('.chart').getAttribute('aria-label')), /^Chart of Bytes written to files by process in the last five minutes\. Now: \w+ [\d.]+ [kMG]?B\/s/);
 		// State, losses and uptime are read again.
 		const uptime = await page.evaluate(() => document.getElementById('uptime').textContent);
 		await page.until(old => document.getElementById('uptime').textContent !== old, uptime);
-		await page.until(() => document.querySelector('#writers .chart path').getAttribute('d').split('L').length > 6);
+		await page.until(() => document.querySelector('#busiest .chart path').getAttribute('d').split('L').length > 3);
 		for (const scheme of ['light', 'dark']) {
 			for (const width of [1000, 360, 320]) {
 				await page.looks({ width, scheme });
@@ -47,10 +47,10 @@ await run({
 		const named = role => nodes.filter(node => !node.ignored && node.role?.value === role).map(node => node.name?.value ?? '');
 		for (const role of ['banner', 'main', 'contentinfo']) assert.equal(named(role).length, 1, role);
 		assert.deepEqual(named('navigation'), ['Pages']);
-		assert.deepEqual(named('heading').sort(), ['Collectors', 'Losses', 'Recordings', 'Top processes by bytes written', 'etw_exporter 0.2.0']);
+		assert.deepEqual(named('heading').sort(), ['Busiest processes', 'Collectors', 'Losses', 'Recordings', 'etw_exporter 0.2.0']);
 		assert.equal(named('table').length, 3);
 		for (const name of [...named('table'), ...named('region')]) assert.notEqual(name, '');
-		assert.match(named('image').find(name => name.startsWith('Chart')) ?? '', /bytes written per second/);
+		assert.match(named('image').find(name => name.startsWith('Chart')) ?? '', /Bytes written to files by process/);
 		assert.equal(named('status').length, 1);
 		assert.equal(await page.evaluate(() => document.querySelectorAll('table:not(:has(caption)), th:not([scope])').length), 0);
 
@@ -74,43 +74,79 @@ await run({
 		await hasLine(page);
 		// Each when it has begun to write.
 		for (const name of ['<script>"\'\\x', 'abcd\ufffdgpj']) {
-			await page.until(text => [...document.querySelectorAll('#writers tbody th')].some(cell => cell.textContent === text), name);
+			await page.until(text => [...document.querySelectorAll('#busiest tbody th')].some(cell => cell.textContent === text), name);
 		}
 		assert.equal(await page.evaluate(() => document.querySelectorAll('script').length), 1);
-		assert.equal(await page.evaluate(() => document.querySelectorAll('#writers tbody th:not(:has(> bdi))').length), 0);
+		assert.equal(await page.evaluate(() => document.querySelectorAll('#busiest tbody th:not(:has(> bdi))').length), 0);
 		assert.equal(await page.evaluate(() => /[\u202a-\u202e\u2066-\u2069]/.test(document.documentElement.outerHTML)), false);
 		assert.match(await page.evaluate(() => document.querySelector('.chart').getAttribute('aria-label')), /<script>"'\\x \d/);
 		assert.deepEqual(page.faults, []);
 		await page.shoot('landing-hostile');
 	},
 
-	// Known counters, two seconds apart: sums over volumes, a counter that begins again, escapes, lines that are no samples.
+	// A known history: units, a gap, a name that is no text, and the measures that can be chosen.
 	async numbers(browser, url) {
-		const line = (process, volume, value) => `etw_file_written_bytes_total{process="${process}",provider="Windows Kernel",volume="${volume}"} ${value}\n`;
-		const noise = '# HELP etw_file_written_bytes_total A.\netw_file_written_bytes_totals{process="no"} 7\netw_file_written_bytes_total{process="cut\n' +
-			`${line('nan', 'C:', 'NaN')}etw_file_read_bytes_total{process="no"} 7\n\n`;
-		const pages = [
-			noise + line('a', 'C:', 1000) + line('a', 'D:', 500) + line('b', 'C:', 100) + line('\\"x\\\\y\\nz', 'C:', 0),
-			line('a', 'C:', 3000) + line('a', 'D:', 1500) + line('b', ',process=\\"no\\"', 50) + line('c', 'C:', '1e1') + line('\\"x\\\\y\\nz', 'C:', 0) + noise,
-		];
+		const process = (name, total, window, ...rates) => ({ name, total, window, rates });
+		const history = { ages_ms: [240000, 120000, 5000, 0], measures: [
+			{ id: 'written', title: 'Bytes written', note: 'Of files.', unit: 'bytes', decimals: 0, processes: [] },
+			{ id: 'network', title: 'Network', note: 'Sent.', unit: 'bytes', decimals: 0, processes: [
+				process('a', 9000000, 4500, null, 0, 900, 1500), process('"x\\y\nz', 50, 25, null, 0, 0, 25)] },
+			{ id: 'cpu', title: 'CPU time', note: 'Threads.', unit: 'seconds', decimals: 9, processes: [process('b', 7.25e9, 2.5e9, 0, 5e8, null, 25e7)] },
+		] };
 		const page = await browser.open();
 
 		await page.call('Page.addScriptToEvaluateOnNewDocument', { source: `{
-			const pages = ${JSON.stringify(pages)}, real = fetch;
-			let time = 1000;
-			performance.now = () => time;
-			window.fetch = (address, options) => {
-				if (!address.includes('metrics')) return real(address, options);
-				time += 2000;
-				return pages.length > 0 ? Promise.resolve(new Response(pages.shift())) : new Promise(() => {});
-			};
+			const real = fetch;
+			window.fetch = (address, options) => address.endsWith('history.json') ? Promise.resolve(new Response(${JSON.stringify(JSON.stringify(history))})) : real(address, options);
 		}` });
 		await page.looks({});
 		await page.go(url);
-		await page.until(() => document.querySelectorAll('#writers tbody tr').length === 4);
-		assert.deepEqual(await rows(page), [['a', '1.5 kB/s', '4.5 kB'], ['b', '25 B/s', '50 B'], ['c', '5 B/s', '10 B'], ['"x\\y\ufffdz', '0 B/s', '0 B']]);
-		assert.equal(await status(page), 'a has written most in the last five minutes.');
+		// The first measure that has something.
+		await page.until(() => document.querySelectorAll('#busiest tbody tr').length === 2);
+		assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('#busiest thead th')].map(cell => cell.textContent)),
+			['Process', 'Now', 'Last five minutes', 'Since the start']);
+		assert.deepEqual(await rows(page), [['a', '1.5 kB/s', '4.5 kB', '9.0 MB'], ['"x\\y\ufffdz', '25 B/s', '25 B', '50 B']]);
+		assert.equal(await status(page), 'Network: a is first in the last five minutes.');
+		// The chart spans five minutes, and each line begins where it was counted.
+		assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.chart path')].map(path => path.getAttribute('d').replace(/[^ML]/g, ''))), ['MLL', 'MLL']);
+		assert.ok(await page.evaluate(() => document.querySelector('.chart').textContent.includes('−5 min')));
+		assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('#measure option')].map(option => option.textContent)), ['Bytes written', 'Network', 'CPU time']);
+
+		const choose = id => page.evaluate(value => {
+			document.getElementById('measure').value = value;
+			document.getElementById('measure').dispatchEvent(new Event('change'));
+		}, id);
+		await choose('cpu');
+		assert.deepEqual(await rows(page), [['b', '0.25 cores', '2.50 s', '7.25 s']]);
+		assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.chart path')].map(path => path.getAttribute('d').replace(/[^ML]/g, ''))), ['MLM']);
+		await choose('written');
+		assert.deepEqual(await rows(page), []);
+		assert.equal(await status(page), 'Bytes written: nothing was counted in the last five minutes.');
+		// What was chosen is in the address, which opens the page with it.
+		await choose('cpu');
+		assert.equal(await page.evaluate(() => location.hash), '#cpu');
+		await page.go('about:blank');
+		await page.go(`${url}#cpu`);
+		await page.until(() => document.getElementById('measure')?.value === 'cpu');
 		assert.deepEqual(page.faults, []);
+	},
+
+	// A page that is opened late has what was before.
+	async full(browser, url, steps) {
+		const page = await browser.show(url);
+
+		await page.until(count => document.querySelector('#busiest .chart path')?.getAttribute('d').split('L').length >= count, Number(steps));
+		assert.equal(page.requests.filter(address => address.endsWith('history.json')).length, 1);
+		// The names of collectors have one line each where there is room.
+		await page.evaluate(() => { document.querySelector('details').open = true; });
+		assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.collectors tbody th')].filter(cell => {
+			const range = document.createRange();
+
+			range.selectNodeContents(cell);
+			return new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom))).size > 1;
+		}).map(cell => cell.textContent)), []);
+		assert.deepEqual(page.faults, []);
+		await page.shoot('landing-full');
 	},
 
 	// The part that is there without JavaScript.
@@ -156,7 +192,7 @@ await run({
 	// A hidden page asks for nothing; one whose exporter does not answer asks less and less often, and goes on by itself.
 	async pauses(browser, url) {
 		const page = await browser.show(url);
-		const scrapes = () => page.requests.filter(address => address.includes('/metrics')).length;
+		const scrapes = () => page.requests.filter(address => address.includes('/history.json')).length;
 		const hide = hidden => page.evaluate(value => {
 			Object.defineProperty(document, 'hidden', { value, configurable: true });
 			document.dispatchEvent(new Event('visibilitychange'));
@@ -166,22 +202,20 @@ await run({
 		await hide(true);
 		await new Promise(resolve => setTimeout(resolve, 1000)); // for a scrape that was under way
 		const before = scrapes();
-		await new Promise(resolve => setTimeout(resolve, 7000)); // more than two intervals
+		await new Promise(resolve => setTimeout(resolve, 11000)); // more than two intervals
 		assert.equal(scrapes(), before);
 		await hide(false);
-		await page.until(count => performance.getEntriesByType('resource').filter(entry => entry.name.includes('/metrics')).length > count, before);
-		// A gap: the line begins anew.
-		await page.until(() => document.querySelector('#writers .chart path').getAttribute('d').split('M').length > 2);
+		await page.until(count => performance.getEntriesByType('resource').filter(entry => entry.name.includes('/history.json')).length > count, before);
 
 		assert.deepEqual(page.faults, []);
 		await page.call('Network.emulateNetworkConditions', { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
 		await says(page, 'does not answer');
 		const from = scrapes(), at = Date.now();
-		while (scrapes() < from + 2) await new Promise(resolve => setTimeout(resolve, 50));
-		assert.ok(Date.now() - at >= 5900, `two attempts within ${Date.now() - at} ms`);
+		while (scrapes() < from + 1) await new Promise(resolve => setTimeout(resolve, 50));
+		assert.ok(Date.now() - at >= 9000, `another attempt after ${Date.now() - at} ms`);
 		await page.shoot('landing-no-answer');
 		await page.call('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
-		await says(page, 'has written most');
+		await says(page, 'is first in the last five minutes');
 	},
 
 	// Nothing to draw: what the page says about it, and the name of its picture.

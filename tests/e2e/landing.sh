@@ -21,8 +21,8 @@ END
 # All exporters first, since a Chromium for all steps takes much less than one for each.
 start_exporter --replay.file="$work/sample.etl"
 ending=$url
-start_exporter --replay.file="$work/sample.etl" --no-collector.file
-without_files=$url
+start_exporter --replay.file="$work/sample.etl" --no-collector.file --no-collector.network --no-collector.disk
+without_measures=$url
 start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1
 looping=$url
 start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1 --web.route-prefix=/etw --web.telemetry-path=/m
@@ -34,22 +34,23 @@ hostile=$url
 start_live_exporter
 live=$url
 
-# "Collector 'file' is off" is a state without a chart. The live sessions lose nothing at first.
+# Without the collectors of all measures there is no chart. The live sessions lose nothing at first.
 steps hostile "$hostile/" \
-	-- live "$looping/" / /icon.svg /metrics /script.js /style.css \
+	-- live "$looping/" / /history.json /icon.svg /script.js /style.css \
 	-- access "$looping/" \
 	-- numbers "$looping/" \
 	-- static "$looping/" \
 	-- pauses "$looping/" \
-	-- live "$prefixed/etw/" /etw/ /etw/icon.svg /etw/m /etw/script.js /etw/style.css \
+	-- live "$prefixed/etw/" /etw/ /etw/history.json /etw/icon.svg /etw/script.js /etw/style.css \
 	-- proxy "$proxied/" \
-	-- empty "$without_files/" "Collector 'file' is off" file-off \
+	-- full "$looping/" 6 \
+	-- empty "$without_measures/" "There is nothing to draw" nothing-counted \
 	-- section "$live/" "No event was lost since the exporter started." live-nothing-lost
 
-# Another state without a chart, and live sessions that have lost more than 1000 events.
+# A replay that has ended, and live sessions that have lost more than 1000 events.
 finished() { curl -fsS "$ending/metrics" | says '^etw_replay_finished 1$'; }
 until_true 60 finished || fail "the replay does not finish"
 echo "overflow $work/sample.etl 1000" >&3
 until_true 60 grep -q '"phase":"overflow"' "$work/stdout" || fail "nothing was lost: $(tail -3 "$work/log")"
 steps section "$live/" "events. The counters are too low" live-lost \
-	-- empty "$ending/" "No process writes at the moment" finished
+	-- empty "$ending/" "in the last five minutes" finished

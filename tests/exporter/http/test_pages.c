@@ -321,6 +321,27 @@ static void page_and_files_are_small(void **state)
 	stop(&fixture);
 }
 
+static void add_history(void *context, struct etw_text *json)
+{
+	(void)context;
+	text_add_string(json, "{\"measures\":[]}");
+}
+
+static void the_chart_reads_its_values_as_json(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture, (struct http_options){ .add_history = add_history }, 1);
+	expect(&fixture, "GET", "/history.json", "", 200, "{\"measures\":[]}");
+	expect_header(&fixture, "GET", "/history.json", "Content-Type: application/json");
+	expect_header(&fixture, "GET", "/history.json", "Cache-Control: no-store");
+	stop(&fixture);
+	start(&fixture, (struct http_options){ 0 }, 1);
+	expect(&fixture, "GET", "/history.json", "", 404, "");
+	stop(&fixture);
+}
+
 /* ---- /-/reload and /-/quit ---- */
 
 static void lifecycle_pages_are_off_unless_switched_on(void **state)
@@ -668,6 +689,7 @@ int main(void)
 		cmocka_unit_test(the_landing_page_allows_nothing_from_elsewhere),
 		cmocka_unit_test(the_landing_page_says_how_long_the_program_runs),
 		cmocka_unit_test(page_and_files_are_small),
+		cmocka_unit_test(the_chart_reads_its_values_as_json),
 		cmocka_unit_test(lifecycle_pages_are_off_unless_switched_on),
 		cmocka_unit_test(post_and_put_reload_and_quit),
 		cmocka_unit_test(post_has_a_recording_written),
