@@ -178,7 +178,7 @@ static void copy_texts(struct identities *identities, struct identity *identity,
 	}
 	identities->offered += announced->image_size + path_size + command_line_size;
 	identity->image_size = (uint32_t)announced->image_size;
-	identity->sid_size = identities->keeps ? (uint32_t)announced->sid_size : 0;
+	identity->sid_size = (uint32_t)announced->sid_size;
 	identity->path_size = (uint32_t)path_size;
 	identity->command_line_size = (uint32_t)command_line_size;
 	if (bytes_of(identity) <= identities->bytes_most - identities->bytes) {
@@ -191,7 +191,7 @@ static void copy_texts(struct identities *identities, struct identity *identity,
 	}
 	at = append(texts, announced->image, announced->image_size);
 	at = append(at, path, path_size);
-	at = append(at, announced->sid, identity->sid_size);
+	at = append(at, announced->sid, announced->sid_size);
 	append(at, announced->command_line, command_line_size);
 	identities->bytes += bytes_of(identity);
 }

@@ -56,8 +56,8 @@ struct identity {
 struct identities {
 	struct names *names;           /* borrowed */
 	struct intern *strings;        /* borrowed: labels */
-	/* Whether paths, command lines and accounts are kept: for rules, for owners, or for those
-	 * that a reload of a live session may bring. */
+	/* Whether paths and command lines are kept: for rules, or for those that a reload of a live
+	 * session may bring. */
 	bool keeps;
 	bool owners;                   /* whether owners are asked for */
 	struct account_lookup *lookup; /* borrowed; NULL: only well-known accounts have names */

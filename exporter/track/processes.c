@@ -317,7 +317,7 @@ bool processes_set_rules(struct processes *processes, const struct process_names
 		return false;
 	}
 	processes->identities.owners = owners;
-	processes->identities.keeps = processes->identities.keeps || rules || owners;
+	processes->identities.keeps = processes->identities.keeps || rules;
 	if (!processes->timeline.in_first_pass) { /* processes_build() decides otherwise */
 		sweep(processes);
 		decide_all(processes);
