@@ -309,7 +309,9 @@ static struct prefix *make_prefix(const struct family *family, const uint32_t *i
 		prefix = malloc(sizeof *prefix + text.size);
 		if (prefix) {
 			prefix->size = (uint16_t)text.size;
-			memcpy(prefix->text, text.data, text.size);
+			if (text.size > 0) { /* a sample without labels has no further text */
+				memcpy(prefix->text, text.data, text.size);
+			}
 		} else {
 			memory_note_loss();
 		}
