@@ -257,11 +257,12 @@ static void label_changes(struct processes *processes, struct timeline *timeline
 
 	for (size_t i = 0; i < timeline->count; i++) {
 		struct timeline_change *change = &timeline->changes[i];
-		struct identity *identity = &processes->identities.rows[change->value];
+		struct identity *identity;
 
 		if (change->value == 0 || (timeline_change_of(change) == LIFETIME_STOP) != stops) {
 			continue;
 		}
+		identity = &processes->identities.rows[change->value];
 		if (images_stop && identity->texts &&
 		    names_may_be_cut(identity->texts, identity->image_size)) {
 			identity->image = names_complete(processes->names, identity->texts,

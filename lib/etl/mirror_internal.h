@@ -77,7 +77,7 @@ struct etw_mirror {
 	struct etw_writer *writer; /* owned; NULL until the first buffer is complete */
 	struct etl_so_far written; /* sums over the buffers written, to check that a reader will
 				      accept the next one */
-	uint32_t largest; /* bytes of the largest buffer that is larger than the one it was made
+	uint32_t largest; /* bytes of the largest buffer that differs from the one it was made
 			     from; 0: there is none */
 	struct etw_mirror_counts counts;
 	struct mirror_piece piece;    /* the records of the buffer that is being copied */

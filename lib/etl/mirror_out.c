@@ -185,13 +185,13 @@ static void store_sizes(const struct mirror_piece *piece, uint8_t *bytes, uint32
 }
 
 /*
- * Notes the size of a buffer that has become larger than the one it was made from. A reader doubts
- * a buffer that is larger than the header states: it looks for others in it, and a payload may
- * imitate one.
+ * Notes the size of a buffer that has other records than the one it was made from, or has become
+ * larger. A reader doubts a buffer that is larger than the header states: it looks for others in
+ * it, and a payload may imitate one.
  */
-static void note_growth(struct etw_mirror *mirror, const struct mirror_piece *piece, uint32_t size)
+static void note_size(struct etw_mirror *mirror, const struct mirror_piece *piece, uint32_t size)
 {
-	if (size > piece->from.header.size_bytes && size > mirror->largest) {
+	if ((!piece->whole || size > piece->from.header.size_bytes) && size > mirror->largest) {
 		mirror->largest = size;
 	}
 }
@@ -209,7 +209,7 @@ static bool write_plain(struct etw_mirror *mirror, struct mirror_piece *piece,
 	} else if (!open_writer(mirror, piece, size, err)) {
 		return false;
 	}
-	note_growth(mirror, piece, size);
+	note_size(mirror, piece, size);
 	count(mirror, &place, piece->records);
 	return is_written(mirror, err);
 }
@@ -242,7 +242,7 @@ static bool write_packed(struct etw_mirror *mirror, struct mirror_pack *pack, st
 	store_sizes(piece, pack->packed.bytes, pack->size,
 		    piece->from.header.flags | FLAG_COMPRESSED);
 	etl_writer_add_buffer(mirror->writer, pack->packed.bytes, pack->size, pack->size);
-	note_growth(mirror, piece, pack->size);
+	note_size(mirror, piece, pack->size);
 	count(mirror, &place, piece->records);
 	return is_written(mirror, err);
 }

@@ -32,7 +32,7 @@ expect_exit 1 'no-such\.etl: cannot be opened: ' exporter --once --replay.file="
 expect_exit 1 'is a directory' exporter --once --replay.file="$work"
 expect_exit 1 'no-such\.etl: cannot be opened: ' tool summary "$work/no-such.etl"
 expect_exit 1 '^etwtool sessions: Wine has no event tracing' tool sessions
-expect_exit 1 '^etwtool top: no recording .*: Wine has no event tracing' tool top --batch
+expect_exit 1 '^etwtool top: name a recording .*: Wine has no event tracing' tool top --batch
 expect_exit 1 '^etwtool providers: Wine has no event tracing' tool providers --installed Kernel
 # Wine starts a session and has nothing to consume it with.
 expect_exit 1 '^etw_selftest: Wine has no event tracing' selftest --out="$work/kit"

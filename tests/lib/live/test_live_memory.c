@@ -181,5 +181,10 @@ int main(void)
 		cmocka_unit_test_setup(off_is_off, reset),
 	};
 
+#ifdef _WIN32
+	print_message("skipped: the list of processes is that of the real ntdll.dll\n");
+	return sizeof tests > 0 ? 0 : 1;
+#else
 	return cmocka_run_group_tests(tests, NULL, NULL);
+#endif
 }
