@@ -509,7 +509,7 @@ void harvest_open(struct live *live)
 								HARVEST_AGAIN_MS;
 	harvest->due_ns = UINT64_MAX;
 	harvest->interval_ns = options->harvest_again_ms * NS_PER_MS;
-	if (options->logger == ETW_LIVE_USER) {
+	if (options->logger == ETW_LIVE_USER || is_attached(live)) {
 		return;
 	}
 	/* The GUIDs of our sessions differ only in their last part, which depends on the name. */

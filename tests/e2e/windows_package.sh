@@ -91,7 +91,10 @@ if installer i "first/$name.msi"; then
 	fail "an older version was installed over a newer one"
 fi
 
-# Removed: only the configuration stays. Installed again, it is used.
+# Removed: only the configuration stays. Installed again, it is used. Wine leaves a program that still runs: the service, which finds no
+# event tracing here, ends soon after each start.
+ended() { ! cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ' | says 'etw_exporter[.]exe"* --service=run'; }
+until_true 60 ended || true
 installer x "newer/${name/[0-9]*.[0-9]*.[0-9]*-windows/99.0.0-windows}.msi" || fail "removing: $?: $(cat "$work/said")"
 is "what is left" "$(cd "$folder" && find . -type f)" ./config/etw_exporter.yaml
 for key in "$service" "$settings" "$source"; do
