@@ -36,6 +36,14 @@ static int reset(void **state)
 	return 0;
 }
 
+/* Under Wine the function is found by name in the real ntdll.dll, so the list is not the fake's. */
+static void need_list_of_fake(void)
+{
+#ifdef _WIN32
+	skip();
+#endif
+}
+
 static void add_machine(void)
 {
 	fake_etw_add_process(NOTEPAD, 4, "notepad.exe");
@@ -102,6 +110,7 @@ static void the_list_is_shown_by_name_without_an_event(void **state)
 	};
 
 	(void)state;
+	need_list_of_fake();
 	for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
 		struct side side;
 
@@ -125,6 +134,7 @@ static void it_is_read_once_for_a_scrape_at_most(void **state)
 	unsigned before;
 
 	(void)state;
+	need_list_of_fake();
 	add_machine();
 	start_live(&side, "{}\n");
 	WAIT_UNTIL(fake_etw_calls("NtQuerySystemInformation") == 1);
@@ -144,6 +154,7 @@ static void events_take_its_place_and_give_it_back(void **state)
 	struct side side;
 
 	(void)state;
+	need_list_of_fake();
 	add_machine();
 	start_live(&side, "sessions: { etw_exporter: { providers: ['" OTHER ":4::0x40'] } }\n");
 	wait_for(&side, OF("working_set_bytes", KERNEL), 5500);
@@ -162,6 +173,7 @@ static void off_is_off(void **state)
 	struct side side;
 
 	(void)state;
+	need_list_of_fake();
 	add_machine();
 	start_live(&side, "collectors: { process_memory: off }\n");
 	emit_something();
@@ -181,10 +193,5 @@ int main(void)
 		cmocka_unit_test_setup(off_is_off, reset),
 	};
 
-#ifdef _WIN32
-	print_message("skipped: the list of processes is that of the real ntdll.dll\n");
-	return sizeof tests > 0 ? 0 : 1;
-#else
 	return cmocka_run_group_tests(tests, NULL, NULL);
-#endif
 }
