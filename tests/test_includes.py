@@ -59,7 +59,7 @@ BELOW = {"exporter/rules/language": "exporter/rules/engine"}
 HOMES = {
     "civetweb.h": r"exporter/http/.*",
     "openssl/": r"exporter/http/(tls|crypto|fetch)\.c",
-    "crypt.h": r"exporter/http/password\.c",
+    "crypt.h": r"exporter/http/auth\.c",
     "archive.h": r"lib/etl/packed\.c",
     "archive_entry.h": r"lib/etl/packed\.c",
     "zlib.h": r"(exporter/http/encode|lib/etl/packed)\.c",
