@@ -20,7 +20,7 @@ extern const size_t builtin_self_test_collector_count;
 extern const struct builtin_file builtin_web_files[];
 extern const size_t builtin_web_file_count;
 /* etwtool/report/page and the files that it shares with the landing page; read by
- * etwtool/report/report_page.c. The hashes are for a Content Security Policy: "sha256-…". */
+ * etwtool/report/tool_report.c. The hashes are for a Content Security Policy: "sha256-…". */
 extern const struct builtin_file builtin_report_files[];
 extern const size_t builtin_report_file_count;
 extern const char *const builtin_report_file_hashes[];

@@ -7,13 +7,17 @@
 #define ETWTOOL_EVENT_FIELDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <etw/event_json.h>
+#include <etw/event_table.h>
 #include <etw/record.h>
 #include <etw/schema.h>
 
+#include "base/map.h"
 #include "base/text.h"
+#include "etwtool/recording.h"
 
 /* ---- names ---- */
 
@@ -73,5 +77,48 @@ void field_shown(const struct etw_field *field, const struct etw_field_slice *sl
 
 /* Adds text for people, in quotes that do not occur in it. */
 void text_add_quoted_shown(struct etw_text *out, const char *bytes, size_t size);
+
+/* ---- samples of the values of fields ---- */
+
+/*
+ * Collects the fields of all events with one name in a recording, and some of their values: fields
+ * of the payload, and derived fields.
+ */
+
+enum { SAMPLES_MOST = 3 };
+
+struct sampled_field {
+	char *name;          /* owned */
+	const char *type;    /* "u32"; the type of the elements if it is a list */
+	bool number;         /* rules can use it as a number */
+	bool list;           /* rules can take elements ("a[0]") and their number ("a.count") */
+	bool structures;     /* the list has structures, whose members are fields of their own */
+	bool address;        /* field_is_address(): useless as a label or value */
+	bool code;           /* flags or a status, which cannot be added up */
+	const char *decoder; /* decoder of rules that names its values; NULL: none */
+	/* Distinct values. Numbers are formatted for people, text is unchanged. Owned. */
+	struct etw_text samples[SAMPLES_MOST];
+	size_t sample_count;
+};
+
+/* Zero-initialise it. */
+struct field_samples {
+	/* Owned. Payload order of the first event class, then the fields that other classes add. */
+	struct sampled_field *fields;
+	size_t count, capacity;
+	/* Indexed by derived field; an entry without a name: the events do not have that field. */
+	struct sampled_field derived[DERIVED_MOST];
+	struct map rows; /* address of a field in its schema -> index + 1 */
+	uint64_t events;
+	bool failed; /* memory ran out, so something is missing */
+};
+
+/*
+ * Call it in on_record of a recording opened with .derived: adds the fields of the class, and
+ * values of the event.
+ */
+void field_samples_add(struct field_samples *samples, const struct recording *recording,
+		       const struct etw_record *record, const struct etw_event_class *class);
+void field_samples_done(struct field_samples *samples);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Exports manifests into a folder.
  *
- * The providers come from a recording (recorded_schemas.h) or from Windows
+ * The providers come from a recording (recorded_schemas.c) or from Windows
  * (include/etw/describe.h). Both sources fill a writer for each provider, and the steps after that
  * are the same. Windows has more than a thousand providers, and some of their manifests are damaged
  * or missing. A failure is reported in one line and counted, and the export continues.
@@ -29,7 +29,6 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/utf8.h"
-#include "etwtool/recorded_schemas.h"
 #include "etwtool/recording.h"
 
 enum { FILE_NAME_SIZE_MOST = 120 }; /* without GUID and ending */

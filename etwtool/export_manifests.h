@@ -8,11 +8,51 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include <etw/manifest.h>
+#include <etw/record.h>
 
 #include "base/error.h"
 #include "base/guid.h"
 #include "base/text.h"
 #include "etwtool/tool.h"
+
+/* ---- schemas of a recording ---- */
+
+/*
+ * Collects what a recording contains about the layouts of its providers, as manifests: the
+ * manifests of EventSources, and the descriptions (EventInfo) that a merge adds. Events that
+ * contain their own layout need none.
+ */
+
+struct recorded_schemas; /* opaque */
+
+struct recorded_schemas *recorded_schemas_new(struct etw_error *err);
+void recorded_schemas_free(struct recorded_schemas *recorded);
+
+/* Call it with each record, in time order. */
+void recorded_schemas_look(struct recorded_schemas *recorded, const struct etw_record *record);
+
+/* Called for each provider. The name is "" if the recording has none. */
+typedef void recorded_schemas_take(void *context, const struct etw_guid *provider, const char *name,
+				   struct etw_manifest_writer *writer);
+
+/*
+ * Call it after the last record: it calls take() for every provider with what is known about it. An
+ * event that several manifests describe is written as the one announced last describes it; an event
+ * without a manifest, as its first description does. Returns false without memory.
+ */
+bool recorded_schemas_each(struct recorded_schemas *recorded, recorded_schemas_take *take,
+			   void *context, struct etw_error *err);
+
+/*
+ * Returns how many event descriptions, maps and manifests did not fit. Each counts once; beyond the
+ * number that is remembered, repetitions count as well.
+ */
+uint64_t recorded_schemas_refused(const struct recorded_schemas *recorded);
+
+/* ---- the command ---- */
 
 /*
  * Writes the manifests in the recording that the first word names; with `installed`, those that

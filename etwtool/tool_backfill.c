@@ -9,7 +9,7 @@
  *
  * A small recording can have many expositions, so their number is limited. Beyond the limit
  * backfill fails, without the "# EOF" that promtool requires, so that incomplete output is not
- * imported. page_times.h chooses the times.
+ * imported. page_series.h chooses the times.
  *
  * A family is repeated in every exposition; its HELP, TYPE and UNIT lines are written only the
  * first time. OpenMetrics requires that all samples of a family are together. promtool does not,
@@ -24,10 +24,10 @@
 
 #include "base/map.h"
 #include "base/os.h"
-#include "config/problems.h"
-#include "etwtool/page_times.h"
-#include "etwtool/tool.h"
 #include "base/utc.h"
+#include "config/problems.h"
+#include "etwtool/page_series.h"
+#include "etwtool/tool.h"
 #include "exporter/health.h"
 #include "exporter/runner.h"
 #include "exporter/setup.h"

@@ -4,8 +4,8 @@
  * events of one class, and has the fields that these events had in comments, with types and some
  * values.
  *
- * One run of the pipeline collects fields and some of their values (field_samples.h), and what a
- * live session must enable for these events (needs.h).
+ * One run of the pipeline collects fields and some of their values (event_fields.h), and what a
+ * live session must enable for these events (record_needs.h).
  *
  * The collector must be valid YAML that the exporter accepts, for any name that a provider has
  * chosen. A name is therefore written without quotes only if every reader of YAML takes it for a
@@ -20,8 +20,7 @@
 #include "etwtool/class_rows.h"
 #include "etwtool/event_fields.h"
 #include "etwtool/event_filter.h"
-#include "etwtool/field_samples.h"
-#include "etwtool/needs.h"
+#include "etwtool/record_needs.h"
 #include "etwtool/tool.h"
 #include "exporter/rules/language/event_pattern.h"
 

@@ -61,72 +61,7 @@ char *activity_process(struct etw_error *err)
 	return process;
 }
 
-bool activity_sleep(const struct activity_work *work, uint64_t ms, struct etw_error *err)
-{
-	if (!work->options.wait) {
-		Sleep((DWORD)ms);
-		return true;
-	}
-	return work->options.wait(work->options.wait_context, ms) ||
-	       error_set(err, ETW_ERROR_SYSTEM, "the self-test was stopped");
-}
-
-bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
-		   struct etw_error *err)
-{
-	int size = _snwprintf(path, MAX_PATH, L"%ls\\%ls", work->folder, name);
-
-	return (size > 0 && size < MAX_PATH) ||
-	       error_set(err, ETW_ERROR_SYSTEM, "the path of the temporary folder is too long");
-}
-
 /* ---- processes ---- */
-
-HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE job,
-		      struct etw_error *err)
-{
-	wchar_t line[LINE];
-	STARTUPINFOW start = { .cb = sizeof start };
-	PROCESS_INFORMATION child;
-	int size = _snwprintf(line, LINE, L"\"%ls\" %ls", program, arguments);
-
-	if (size <= 0 || size >= LINE) {
-		error_set(err, ETW_ERROR_SYSTEM, "a command line is too long");
-		return NULL;
-	}
-	if (!CreateProcessW(program, line, NULL, NULL, FALSE,
-			    CREATE_NO_WINDOW | (job ? CREATE_SUSPENDED : 0), NULL, NULL, &start,
-			    &child)) {
-		error_set_last(err, "a child process cannot be started");
-		return NULL;
-	}
-	if (job) {
-		/* The child is suspended until it belongs to the job, so that it starts nothing
-		 * before. It does no harm if the assignment fails. */
-		AssignProcessToJobObject(job, child.hProcess);
-		ResumeThread(child.hThread);
-	}
-	CloseHandle(child.hThread);
-	return child.hProcess;
-}
-
-bool activity_wait(HANDLE process, DWORD ms, struct etw_error *err)
-{
-	bool ended = WaitForSingleObject(process, ms) == WAIT_OBJECT_0;
-	DWORD status = 1;
-
-	if (ended) {
-		GetExitCodeProcess(process, &status);
-	} else {
-		TerminateProcess(process, status);
-	}
-	CloseHandle(process);
-	if (!ended) {
-		return error_set(err, ETW_ERROR_SYSTEM, "a child process did not end in time");
-	}
-	return status == 0 ||
-	       error_set(err, ETW_ERROR_SYSTEM, "a child process ended with status 0x%lx", status);
-}
 
 /* Starts this program as a child of the tree. The caller waits with activity_wait(). */
 static HANDLE start_child(const wchar_t *folder, unsigned branch, unsigned number, unsigned leaves,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the self-test's activity, which activity_win32.c calls. Each part does its work,
- * adds what it did to *done, and returns false with the reason if it failed.
+ * The steps of the self-test's activity (activity_steps_win32.c), which activity_win32.c performs.
+ * Each step does its work, adds what it did to *done, and returns false with the reason if it
+ * failed.
  */
 #ifndef SELFTEST_ACTIVITY_WIN32_H
 #define SELFTEST_ACTIVITY_WIN32_H
@@ -41,7 +42,7 @@ HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE j
  * terminated. Returns false with the reason if that happened or its exit status was not 0. */
 bool activity_wait(HANDLE process, DWORD ms, struct etw_error *err);
 
-/* ---- activity_files_win32.c ---- */
+/* ---- steps ---- */
 
 bool activity_open_held_file(struct activity_work *work, struct etw_error *err);
 bool activity_held_file(struct activity_work *work, struct activity *done, struct etw_error *err);
@@ -52,17 +53,8 @@ bool activity_unbuffered(struct activity_work *work, struct activity *done, stru
 bool activity_mapped(struct activity_work *work, struct activity *done, struct etw_error *err);
 bool activity_delete_files(struct activity_work *work, struct activity *done,
 			   struct etw_error *err);
-/* Creates a file and writes pieces to it. Adds the bytes to *written. */
-bool activity_write_file(const wchar_t *path, DWORD flags, unsigned pieces, uint64_t *written,
-			 struct etw_error *err);
-
-/* ---- activity_network_win32.c ---- */
-
 bool activity_ipv4(struct activity_work *work, struct activity *done, struct etw_error *err);
 bool activity_ipv6(struct activity_work *work, struct activity *done, struct etw_error *err);
-
-/* ---- activity_volume_win32.c ---- */
-
 bool activity_attach_volume(struct activity_work *work, struct activity *done,
 			    struct etw_error *err);
 bool activity_use_volume(struct activity_work *work, struct activity *done, struct etw_error *err);

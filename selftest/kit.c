@@ -22,12 +22,10 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "exporter/version.h"
-#include "selftest/kit_csv.h"
 #include "selftest/kit_etw.h"
 #include "selftest/kit_files.h"
 #include "selftest/kit_kernel.h"
 #include "selftest/kit_machine.h"
-#include "selftest/kit_mask.h"
 
 enum {
 	CALL_MS = 60000,

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "selftest/kit_csv.h"
+#include "selftest/kit_files.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 

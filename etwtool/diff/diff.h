@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares two recordings (etwtool diff): rows (diff_rows.c), their output (diff_output.c), and
- * conditions on them (diff_conditions.c). One thread uses it.
+ * Compares two recordings (etwtool diff): rows (diff_rows.c) and conditions on them
+ * (diff_conditions.c), which tool_diff.c shows. One thread uses it.
  */
 #ifndef ETWTOOL_DIFF_DIFF_H
 #define ETWTOOL_DIFF_DIFF_H
@@ -13,10 +13,56 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "etwtool/diff/fail_if.h"
 #include "etwtool/page_series.h"
 #include "etwtool/recording.h"
 #include "exporter/rules/language/rule_set.h"
+
+/* ---- a condition ---- */
+
+/*
+ * Conditions on the comparison of two recordings: `etwtool diff --fail-if`.
+ *
+ *     etw_file_written_bytes_total{process="sqlservr",volume!="D:"} > +20 %
+ *     sum(etw_process_exits_total{result=~"crash|error"}) >= 1
+ *
+ * A condition begins with a selector (base/series.h). With sum(…) all selected series are added
+ * first. Without it each series is judged by itself, and the condition holds if it holds for one of
+ * them. A comparison follows: > >= < <= == !=, and a number or a percentage. A number is compared
+ * with the value in B, a percentage with the change from A to B.
+ */
+
+struct fail_if; /* opaque */
+
+/*
+ * Parses a condition, which the caller frees. Returns NULL if the text is wrong; err says what and
+ * where.
+ */
+struct fail_if *fail_if_parse(const char *text, struct etw_error *err);
+void fail_if_free(struct fail_if *condition); /* NULL is allowed */
+
+const char *fail_if_text(const struct fail_if *condition);
+bool fail_if_sums(const struct fail_if *condition);
+/*
+ * The first returns the metric name that the selector requires. The second returns the label name
+ * of its matcher at the index; NULL after the last.
+ */
+const char *fail_if_metric(const struct fail_if *condition);
+const char *fail_if_label(const struct fail_if *condition, size_t index);
+
+/* Returns whether the condition selects a series with this name and these labels. */
+bool fail_if_selects(const struct fail_if *condition, const char *name,
+		     const struct series *series);
+
+/*
+ * Returns whether the comparison holds for the values in A and B. NaN means that a value does not
+ * exist; no comparison with it holds.
+ */
+bool fail_if_holds(const struct fail_if *condition, double a, double b);
+
+/* Returns the change from a to b in percent: 0 if both are 0, infinite if only a is 0. */
+double percent_change(double a, double b);
+
+/* ---- rows ---- */
 
 struct diff_options {
 	const char *metric, *process; /* show only rows that match; NULL: all */
@@ -102,7 +148,7 @@ double diff_or_zero(double value);
  */
 void diff_add_doubt(struct etw_text *out, const struct diff *diff, unsigned number);
 
-/* ---- conditions ---- */
+/* ---- all conditions ---- */
 
 enum { CONDITIONS_MOST = 32 };
 
@@ -126,11 +172,5 @@ bool diff_has_mistake(const struct diff *diff, const struct conditions *conditio
  * nothing. Returns an exit status: TOOL_BAD_USAGE before TOOL_FAILED before TOOL_DONE.
  */
 int diff_judge(const struct diff *diff, const struct conditions *conditions);
-
-/* ---- output ---- */
-
-void diff_add_text(struct etw_text *out, const struct diff *diff);
-void diff_add_json(struct etw_text *out, const struct diff *diff);
-void diff_add_csv(struct etw_text *out, const struct diff *diff);
 
 #endif

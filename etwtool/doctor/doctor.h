@@ -37,7 +37,6 @@ struct findings {
 	struct finding lost; /* receives the texts of a finding that could not be kept */
 };
 
-void findings_done(struct findings *findings);
 const char *severity_name(enum severity severity);
 
 /* ---- facts ---- */
@@ -99,11 +98,6 @@ struct doctor {
 void doctor_look(struct doctor *doctor, struct recording *recording,
 		 const struct etw_record *record, const struct etw_event_class *class);
 
-/* Call it after the run: fills in the collectors and the findings. Returns false without memory. */
-bool doctor_judge(struct doctor *doctor, const struct recording *recording,
-		  bool requested_by_default, const struct collector_switches *switches,
-		  struct etw_error *err);
-
 /*
  * Adds a finding, whose `what` the caller writes. Never returns NULL: without memory it returns
  * findings.lost, which is not shown.
@@ -111,18 +105,16 @@ bool doctor_judge(struct doctor *doctor, const struct recording *recording,
 struct finding *doctor_found(struct doctor *doctor, enum severity severity, const char *id,
 			     const char *to_do);
 
-/* The part of doctor_judge() about events without a schema (doctor_schemas.c). */
-void doctor_check_schemas(struct doctor *doctor);
+/* Adds the findings about the recording itself. */
+void doctor_check(struct doctor *doctor);
 
-/* The part of doctor_judge() about collectors (doctor_collectors.c). */
+/* Fills in the collectors and adds the findings about them (doctor_collectors.c). */
 bool doctor_report_collectors(struct doctor *doctor, const struct recording *recording,
 			      bool by_default, const struct collector_switches *switches,
 			      struct etw_error *err);
 
 /* Returns part / whole in percent; 0 if whole is 0. */
 double percent_of(uint64_t part, uint64_t whole);
-
-void doctor_done(struct doctor *doctor);
 
 /* ---- the report (doctor_report.c) ---- */
 

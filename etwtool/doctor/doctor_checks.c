@@ -11,6 +11,7 @@
  * A finding is a warning if it makes numbers wrong, or if a requested collector gets nothing;
  * otherwise it is a note. --strict fails for warnings.
  */
+#include <etw/describe.h>
 #include <etw/kernel.h>
 #include <etw/provider.h>
 
@@ -33,29 +34,6 @@ enum { GAP_SECONDS = 60, UNKNOWN_PERCENT = 1, NO_VOLUME_PERCENT = 5 };
 	"Windows writes "
 
 /* ---- findings ---- */
-
-void findings_done(struct findings *findings)
-{
-	for (size_t i = 0; i < findings->count; i++) {
-		text_free(&findings->rows[i].what);
-		text_free(&findings->rows[i].to_do);
-	}
-	text_free(&findings->lost.what);
-	text_free(&findings->lost.to_do);
-	free(findings->rows);
-	*findings = (struct findings){ .rows = NULL };
-}
-
-/* Returns whether there was memory for all findings and their texts. */
-static bool findings_complete(const struct findings *findings)
-{
-	bool complete = !findings->failed;
-
-	for (size_t i = 0; i < findings->count; i++) {
-		complete &= !findings->rows[i].what.failed && !findings->rows[i].to_do.failed;
-	}
-	return complete;
-}
 
 const char *severity_name(enum severity severity)
 {
@@ -419,35 +397,133 @@ static void check_decoding(struct doctor *doctor)
 	}
 }
 
+/* ---- events without a schema ---- */
+
+/*
+ * This check adds a note for each provider, with the description that would help.
+ *
+ * The description depends on how the provider writes: a manifest for events that have an id, a MOF
+ * file for classic ones, and the developer's symbols for messages of software tracing (WPP). A
+ * recording can name any number of providers, so only the first ones, which have most records, get
+ * a note each.
+ *
+ * The name of a provider comes from the recording, and people paste command lines into a shell. So
+ * a command line contains a name only if every shell reads it as the same word.
+ */
+
+/*
+ * Adds the command. Names of providers may have spaces; the name is added only if no shell splits
+ * or executes it.
+ */
+static void add_dump_command(struct etw_text *out, const char *name)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789.-_";
+	static const char command[] = ": etwtool providers --export-manifests DIR ";
+	static const char quoted[] = " {}";
+	bool word = name[strspn(name, plain)] == '\0', safe = name[0] != '\0' && name[0] != '-';
+
+	for (const char *at = name; *at != '\0'; at++) {
+		safe = safe && (strchr(plain, *at) || strchr(quoted, *at));
+	}
+	if (!safe) {
+		text_add_string(out, ", with --export-manifests.");
+	} else {
+		text_add_format(out, word ? "%s%s." : "%s\"%s\".", command, name);
+	}
+}
+
+/*
+ * Adds a note that says what such events of a provider are called, and which description would
+ * help.
+ */
+static void add_missing_schema(struct doctor *doctor, const struct class_row *row, uint64_t records,
+			       size_t events)
+{
+	bool kernel = row->kernel_class != ETW_KERNEL_NONE;
+	struct finding *finding = doctor_found(
+		doctor, SEVERITY_NOTE, "no_schema",
+		kernel ?
+			"Report it with the build of Windows: this program does not know the "
+			"layout." :
+		row->record_type == ETW_RECORD_MESSAGE ?
+			"Leave them, or decode them with tracefmt and the developer's PDB or TMF "
+			"files: they are messages of software tracing (WPP)." :
+		row->classic ?
+			"Leave them, or decode them with tracerpt where the provider is "
+			"installed: they are classic events, which no manifest describes." :
+			"Give the instrumentation manifest of the provider with --schema; "
+			"etwtool providers writes it on a Windows where the provider is registered");
+	char guid[GUID_TEXT_SIZE];
+
+	guid_format(&row->guid, guid);
+	text_add_format(&finding->what, "The fields of %" PRIu64 " record%s (%zu event%s) of ",
+			records, records == 1 ? "" : "s", events, events == 1 ? "" : "s");
+	text_add_shown(&finding->what, row->provider);
+	if (!strstr(row->provider, guid)) {
+		text_add_format(&finding->what, " {%s}", guid);
+	}
+	text_add_string(&finding->what, " cannot be read, because no layout is known.");
+	if (!kernel && !row->classic && row->record_type != ETW_RECORD_MESSAGE) {
+		add_dump_command(&finding->to_do, row->provider);
+	}
+}
+
+static bool lacks_schema(const struct class_row *row)
+{
+	/* True for records that describe events, and for manifests that arrive as events. */
+	bool describes = row->kernel_class == ETW_KERNEL_META_DATA ||
+			 (!row->classic && row->number == ETW_MANIFEST_EVENT_ID);
+
+	return !row->schema && !describes && row->record_type < ETW_RECORD_TIMED &&
+	       row->records > 0;
+}
+
+static void check_schemas(struct doctor *doctor)
+{
+	enum { PROVIDERS_MOST = 20 };
+	const struct class_rows *classes = &doctor->classes;
+	size_t shown = 0, more = 0;
+
+	for (size_t first = 0, end; first < classes->count; first = end) {
+		const struct class_row *one = NULL;
+		uint64_t records = 0;
+		size_t events = 0;
+
+		end = class_rows_provider_end(classes, first);
+		for (size_t i = first; i < end; i++) {
+			if (lacks_schema(&classes->rows[i])) {
+				one = one ? one : &classes->rows[i];
+				records += classes->rows[i].records;
+				events++;
+			}
+		}
+		if (one && shown < PROVIDERS_MOST) {
+			add_missing_schema(doctor, one, records, events);
+			shown++;
+		} else if (one) {
+			more++;
+		}
+	}
+	if (more > 0) {
+		text_add_format(&doctor_found(doctor, SEVERITY_NOTE, "no_schema",
+					      "etwtool providers lists all of them.")
+					 ->what,
+				"Events of %zu more provider%s have no layout.", more,
+				more == 1 ? "" : "s");
+	}
+}
+
 /* ---- all of it ---- */
 
-bool doctor_judge(struct doctor *doctor, const struct recording *recording,
-		  bool requested_by_default, const struct collector_switches *switches,
-		  struct etw_error *err)
+void doctor_check(struct doctor *doctor)
 {
 	static void (*const checks[])(struct doctor *) = {
-		check_damage, check_header,  check_losses,   check_clock,          check_processes,
-		check_files,  check_drivers, check_decoding, doctor_check_schemas,
+		check_damage, check_header,  check_losses,   check_clock,   check_processes,
+		check_files,  check_drivers, check_decoding, check_schemas,
 	};
 
-	recording_statistics(recording, &doctor->source);
-	recording_pipeline_statistics(recording, &doctor->pipeline);
-	recording_outcomes(recording, doctor->outcomes);
-	class_rows_sort(&doctor->classes);
 	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
 		checks[i](doctor);
 	}
-	return doctor_report_collectors(doctor, recording, requested_by_default, switches, err) &&
-	       (findings_complete(&doctor->findings) || error_no_memory(err, "the findings"));
-}
-
-void doctor_done(struct doctor *doctor)
-{
-	for (size_t i = 0; i < doctor->collector_count; i++) {
-		record_needs_done(&doctor->collectors[i].needs);
-		record_needs_done(&doctor->collectors[i].missing);
-	}
-	free(doctor->collectors);
-	class_rows_done(&doctor->classes);
-	findings_done(&doctor->findings);
 }

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etwtool/needs.h"
+#include "etwtool/record_needs.h"
 #include "exporter/rules/engine/dry_run.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/track/state_gauges.h"

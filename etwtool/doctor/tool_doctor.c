@@ -109,6 +109,54 @@ static int status_of(const struct request *request, const struct findings *findi
 	return TOOL_DONE;
 }
 
+/* Returns whether there was memory for all findings and their texts. */
+static bool findings_complete(const struct findings *findings)
+{
+	bool complete = !findings->failed;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		complete &= !findings->rows[i].what.failed && !findings->rows[i].to_do.failed;
+	}
+	return complete;
+}
+
+/* Call it after the run: fills in the collectors and the findings. Returns false without memory. */
+static bool judge(struct doctor *doctor, const struct recording *recording,
+		  bool requested_by_default, const struct collector_switches *switches,
+		  struct etw_error *err)
+{
+	recording_statistics(recording, &doctor->source);
+	recording_pipeline_statistics(recording, &doctor->pipeline);
+	recording_outcomes(recording, doctor->outcomes);
+	class_rows_sort(&doctor->classes);
+	doctor_check(doctor);
+	return doctor_report_collectors(doctor, recording, requested_by_default, switches, err) &&
+	       (findings_complete(&doctor->findings) || error_no_memory(err, "the findings"));
+}
+
+static void findings_done(struct findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		text_free(&findings->rows[i].what);
+		text_free(&findings->rows[i].to_do);
+	}
+	text_free(&findings->lost.what);
+	text_free(&findings->lost.to_do);
+	free(findings->rows);
+	*findings = (struct findings){ .rows = NULL };
+}
+
+static void doctor_done(struct doctor *doctor)
+{
+	for (size_t i = 0; i < doctor->collector_count; i++) {
+		record_needs_done(&doctor->collectors[i].needs);
+		record_needs_done(&doctor->collectors[i].missing);
+	}
+	free(doctor->collectors);
+	class_rows_done(&doctor->classes);
+	findings_done(&doctor->findings);
+}
+
 static bool look_at_recording(struct request *request, struct problems *problems,
 			      struct etw_text *out, int *status, struct etw_error *err)
 {
@@ -135,8 +183,7 @@ static bool look_at_recording(struct request *request, struct problems *problems
 					   &options, err);
 	}
 	good = recording && recording_run(recording, err) &&
-	       doctor_judge(&doctor, recording, !request->config, &request->arguments.switches,
-			    err) &&
+	       judge(&doctor, recording, !request->config, &request->arguments.switches, err) &&
 	       add_requested(&needs, &doctor, err) && write_profile(request, &needs, err);
 	if (good) {
 		(request->arguments.as_json ? doctor_add_json : doctor_add_text)(out, &doctor,

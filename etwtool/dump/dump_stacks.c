@@ -10,7 +10,6 @@
  * their own times. For an event that names no thread, such as a DPC, the stack with the same time
  * and processor is taken.
  */
-#include "etwtool/dump/dump_stacks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@
 #include "base/cursor.h"
 #include "base/map.h"
 #include "base/sort.h"
-#include "etwtool/dump/images.h"
+#include "etwtool/dump/dump.h"
 #include "etwtool/tool.h"
 
 enum {

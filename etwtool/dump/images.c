@@ -6,7 +6,7 @@
  * lasts to the end. A look-up finds the last image whose base is not above the address, and
  * examines a few before it, because images of different periods can overlap.
  */
-#include "etwtool/dump/images.h"
+#include "etwtool/dump/dump.h"
 
 #include <stdlib.h>
 

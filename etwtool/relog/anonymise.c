@@ -16,7 +16,7 @@
  *
  * Records that describe events (EventInfo, maps, manifests) stay, because the recording could not
  * be decoded without them. The manifests of an EventSource name the files that they were made from;
- * those names are overwritten (etwtool/relog/cross_out.h).
+ * those names are overwritten (etwtool/relog/anonymise.h).
  *
  * Extended items keep their size, so they are changed in place. Changed are the SID of an account,
  * the GUID of a container, every byte whose meaning is unknown, and bytes between items.
@@ -38,7 +38,6 @@
 #include "base/cursor.h"
 #include "base/glob.h"
 #include "base/utf8.h"
-#include "etwtool/relog/cross_out.h"
 #include "etwtool/relog/pseudonyms.h"
 
 /* ---- which fields are names ---- */

@@ -15,11 +15,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/describe.h>
+#include <etw/manifest.h>
+#include <etw/mirror.h>
 #include <etw/record.h>
+#include <etw/recording.h>
 #include <etw/schema.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "base/text.h"
+
+/* ---- manifests ---- */
+
+/*
+ * Overwrites, in place, the file names and links in manifests, so that every chunk keeps its size.
+ * Chunks of several manifests may alternate, and a chunk may end anywhere.
+ */
+
+/* Zero-initialise it. One thread. */
+struct cross_out {
+	struct map manifests; /* hash of provider and process -> state of the search */
+};
+
+/*
+ * Searches a chunk; call it in file order. xml is a writable copy of the chunk's text. Returns how
+ * many values have ended in this chunk.
+ */
+unsigned cross_out_files(struct cross_out *cross_out, const struct etw_record *record,
+			 const struct etw_manifest_chunk *chunk, char *xml);
+void cross_out_done(struct cross_out *cross_out);
+
+/* ---- records ---- */
 
 /* What a replaced value was, according to the type and the name of its field. */
 enum anonymised {
@@ -82,5 +109,40 @@ void anonymiser_counts(const struct anonymiser *anonymiser, struct anonymise_cou
 
 /* Adds the counts as sentences, one on each line. */
 void anonymise_report(const struct anonymise_counts *counts, struct etw_text *out);
+
+/* ---- a whole recording ---- */
+
+/*
+ * Writes a recording again without the names in it.
+ */
+
+struct anonymise_request {
+	struct anonymise_options options;
+	/* Layouts in addition to those of the recording and of the kernel; borrowed. */
+	const struct etw_configured_manifests *manifests;
+	const char *output;
+	/* Gets the result, opened with this pointer size, if that is a temporary file beside the
+	 * output; NULL: it is the output. */
+	struct etw_file **file;
+	uint8_t pointer_size;
+	struct etw_mirror_form form;
+	void *context;
+	/* Called after each buffer, in both passes over the input; may be NULL. */
+	void (*on_buffer)(void *context, uint64_t bytes_read);
+};
+
+struct anonymise_result {
+	struct anonymise_counts replaced;
+	struct etw_mirror_counts written;
+	struct etw_damage damage; /* damage of the input */
+};
+
+/*
+ * Writes the output. Every buffer is built anew, from whole records. Returns false if the input
+ * cannot be read or the output cannot be written; then there is no output file. The error contains
+ * the path of the output if writing failed.
+ */
+bool anonymise_recording(struct etw_file *input, const struct anonymise_request *request,
+			 struct anonymise_result *result, struct etw_error *err);
 
 #endif

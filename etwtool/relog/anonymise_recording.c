@@ -8,7 +8,7 @@
  * would be copied as stored, including the bytes between its records and after the last one, which
  * may be remains of other records.
  */
-#include "etwtool/relog/anonymise_recording.h"
+#include "etwtool/relog/anonymise.h"
 
 #include <etw/describe.h>
 #include <etw/recording.h>

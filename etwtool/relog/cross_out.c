@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "etwtool/relog/cross_out.h"
+#include "etwtool/relog/anonymise.h"
 
 #include <etw/manifest.h>
 

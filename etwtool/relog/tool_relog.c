@@ -11,7 +11,7 @@
  *
  * Assignments (--set) change records during the copy. With them the filter chooses which records to
  * change, and leaves none out. Records of files (--add) follow after the last input. Both need the
- * layouts of all events, which takes another pass before the copy (etwtool/relog/relog_changes.h).
+ * layouts of all events, which takes another pass before the copy (etwtool/relog/relog.h).
  *
  * Events without the names of their processes and files, or without their layouts, are of little
  * use. So records that describe others stay too (exporter/track/describing.h), even if the filter
@@ -32,10 +32,9 @@
 #include <etw/recording.h>
 
 #include "base/os.h"
-#include "etwtool/relog/anonymise_recording.h"
+#include "etwtool/relog/anonymise.h"
 #include "etwtool/relog/kept_stacks.h"
 #include "etwtool/relog/relog.h"
-#include "etwtool/relog/relog_inputs.h"
 
 struct relog {
 	struct relog_request *request;

@@ -20,7 +20,7 @@
  * circular recording the events after it may be overwritten, so that the next record is hours
  * later. Therefore the steps begin with the second record.
  */
-#include "etwtool/report/report_series.h"
+#include "etwtool/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * etwtool top: shows processes by what they write, read, send and compute, refreshed once a second.
  *
- * Pages of metrics come from a feed (top_feed.h): a replay, live sessions, or an exporter. Two of
+ * Pages of metrics come from a feed (top_feed.c): a replay, live sessions, or an exporter. Two of
  * them make a frame, and top_view.h lays it out. A terminal and plain tables differ only in how the
  * program waits: for the terminal, which also reports keys, or for requests to stop.
  *
@@ -24,13 +24,12 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "base/progress.h"
+#include "base/utc.h"
 #include "base/utf8.h"
 #include "config/problems.h"
 #include "etwtool/tool.h"
 #include "etwtool/top/terminal.h"
-#include "etwtool/top/top_feed.h"
-#include "etwtool/top/top_view.h"
-#include "base/utc.h"
+#include "etwtool/top/top.h"
 
 #define NS_PER_S    1e9
 #define UNITS_PER_S 1e7 /* units of 100 ns */

@@ -12,7 +12,7 @@
  * of another exporter is fetched by a thread, because that may take seconds, and keys must be
  * answered meanwhile.
  */
-#include "etwtool/top/top_feed.h"
+#include "etwtool/top/top.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * A process has many samples (one for each volume, protocol, operation), which are summed. Sums are
  * doubles: bytes stay exact up to 2^53.
  */
-#include "etwtool/top/top_page.h"
+#include "etwtool/top/top.h"
 
 #include <math.h>
 #include <stdlib.h>

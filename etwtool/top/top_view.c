@@ -16,7 +16,7 @@
  * line, in one write. Nothing is erased first, so nothing flickers. A line as wide as the terminal
  * gets no erase sequence, which would delete its last character.
  */
-#include "etwtool/top/top_view.h"
+#include "etwtool/top/top.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,6 +12,67 @@
 #include "base/client_address.h"
 #include "base/error.h"
 
+/* ---- the rate limit ---- */
+
+/*
+ * A token bucket: it has `burst` tokens at first, gets one more in each interval, and never has
+ * more than `burst`.
+ *
+ * The state is the time at which the bucket will be full. A request takes a token by moving that
+ * time one interval later. There is no token if that time would then be more than `burst` intervals
+ * away.
+ */
+
+enum { RATE_BURST_MOST = 100000 };
+#define RATE_INTERVAL_MOST_NS (UINT64_C(86400) * 1000000000)
+
+struct rate_limit {
+	uint64_t interval_ns; /* at most RATE_INTERVAL_MOST_NS; 0: no limit */
+	uint64_t burst;       /* at most RATE_BURST_MOST */
+	uint64_t full_ns;     /* 0 at first */
+};
+
+/* Takes a token and returns true, or returns false if there is none. now_ns: of os_monotonic_ns().
+ * One thread at a time may call it. */
+static inline bool rate_limit_take(struct rate_limit *limit, uint64_t now_ns)
+{
+	uint64_t full = limit->full_ns > now_ns ? limit->full_ns : now_ns;
+
+	if (limit->interval_ns == 0) {
+		return true;
+	}
+	full += limit->interval_ns;
+	if (full - now_ns > limit->burst * limit->interval_ns) {
+		return false;
+	}
+	limit->full_ns = full;
+	return true;
+}
+
+/* ---- hashes of passwords ---- */
+
+/* Checks passwords against bcrypt hashes, which libxcrypt computes. */
+
+/*
+ * The bounds of the cost. Each step doubles the time of one check. A check at cost 16 takes
+ * seconds, in which other logins wait; bcrypt does not allow less than 4.
+ */
+enum { PASSWORD_COST_LEAST = 4, PASSWORD_COST_MOST = 16, PASSWORD_HASH_SIZE = 60 };
+
+/*
+ * Returns whether a text is a hash that password_matches() can check: "$2y$10$", or with 2a or 2b,
+ * then 22 letters of salt and 31 of the hash. The error does not repeat the hash.
+ */
+bool password_check_hash(const char *hash, struct etw_error *err);
+
+/*
+ * Computes the hash of a password and compares it. This is slow on purpose: about 70 ms at cost 10.
+ * Returns false without memory. Any thread may call it.
+ */
+bool password_matches(const char *password, const char *hash);
+
+/* ---- users ---- */
+
 /* Texts are borrowed; the hash satisfies password_check_hash(). */
 struct auth_user {
 	const char *name;

@@ -85,4 +85,77 @@ enum tls_result connection_read(struct connection *connection, char *bytes, size
 enum tls_result connection_write(struct connection *connection, const char *bytes, size_t count,
 				 size_t *size);
 
+/* ---- the list of connections ---- */
+
+/*
+ * The list of all open connections. It chooses the one that is evicted to make room for another.
+ */
+
+/* One thread uses a list. */
+struct connection_list {
+	struct connection **connections; /* owned, including those that workers answer */
+	size_t count, most;
+	void *context; /* passed to both functions */
+	void (*closed)(void *context,
+		       enum close_reason reason); /* called when a connection ended */
+	void (*opened)(void *context,
+		       size_t connections); /* called with the new count of open ones */
+};
+
+/* Allocates room for `most` connections; the caller sets context and the two functions. Returns
+ * false without memory. */
+bool connection_list_init(struct connection_list *list, size_t most);
+/* Closes all remaining connections. A zero-initialised list is fine. */
+void connection_list_done(struct connection_list *list);
+
+/* Adds a connection; there must be room. */
+void connection_list_add(struct connection_list *list, struct connection *connection);
+
+/* Closes and frees a connection. reset: the part of the answer that its client has not taken is
+ * dropped. */
+void connection_list_end(struct connection_list *list, struct connection *connection,
+			 enum close_reason reason, bool reset);
+
+/* Returns whether the reception has the connection and waits for its client. */
+bool connection_is_idle(const struct connection *connection);
+
+/*
+ * Ends the oldest idle connection of the clients that count as one with the address, or of all
+ * clients if address is NULL. It chooses among connections that are closing anyway; if there are
+ * none, among those that never sent a request; and last among those kept for further requests.
+ * Returns false if no connection is idle.
+ */
+bool connection_list_evict(struct connection_list *list, const struct client_address *address);
+
+/* Makes room for a connection from that address; one address may have at most half of all
+ * connections. Returns false if there is no room. */
+bool connection_list_make_room(struct connection_list *list, const struct client_address *address);
+
+/* ---- turns of TLS handshakes ---- */
+
+/*
+ * Decides which TLS handshakes continue in one pass of the reception.
+ *
+ * The thread that waits for all clients also computes their handshakes: this takes 1 ms for an RSA
+ * key of 2048 bits, 6 ms for one of 4096. A client that begins hundreds at once would delay all
+ * others by seconds. Therefore each address gets one handshake step in a pass; its other handshakes
+ * continue in the next passes, which follow at once.
+ */
+
+struct handshake_turns {
+	struct client_address *taken; /* owned; the addresses that had their turn in this pass */
+	size_t count, most;
+};
+
+/* most: the number of turns in a pass; further handshakes wait. Returns false without memory. */
+bool handshake_turns_init(struct handshake_turns *turns, size_t most);
+void handshake_turns_done(struct handshake_turns *turns);
+
+/* Begins a pass, in which every address has its turn again. */
+void handshake_turns_begin(struct handshake_turns *turns);
+
+/* Takes the turn of an address. Returns false if the address had its turn in this pass, or the pass
+ * has no turns left. */
+bool handshake_turns_take(struct handshake_turns *turns, const struct client_address *address);
+
 #endif

@@ -10,7 +10,6 @@
  * name of a process or file that gets into the page as markup by some mistake could still not run,
  * load or send anything.
  */
-#include "exporter/http/landing_page.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -5,22 +5,358 @@
  * Every request ends here, because nothing is served from the file system. One table has all pages:
  * path, methods, function, and the words for lists of pages. Paths are compared as they arrived,
  * neither decoded nor cleaned of dots, because the paths of the pages need neither. They begin with
- * the route prefix (web_paths.h), which is removed first; the rest of the path is called the route.
- * A path without a page is answered with the list of pages; the answer never repeats the path.
+ * the route prefix (server_internal.h), which is removed first; the rest of the path is called the
+ * route. A path without a page is answered with the list of pages; the answer never repeats the
+ * path.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/client_address.h"
 #include "base/json.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/text.h"
 #include "exporter/http/collect.h"
-#include "exporter/http/landing_page.h"
-#include "exporter/http/lifecycle.h"
+#include "exporter/http/negotiate.h"
 #include "exporter/http/server_internal.h"
-#include "exporter/http/time_limit.h"
 #include "exporter/http/web_config.h"
 #include "exporter/version.h"
 
+/* ---- addresses of pages ---- */
+
+#define LETTERS_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+/* The characters that a path of a URL may have. Percent codes are left out, because paths are
+ * compared as they arrive. */
+static const char path_characters[] = LETTERS_DIGITS "/-._~!$&'()*+,;=:@";
+static const char host_characters[] = LETTERS_DIGITS "-._~:[]";
+
+/* Returns whether a text is a slash followed by characters that are allowed. "//host" is refused
+ * because a browser takes it for another host, and dots because a browser resolves them before it
+ * sends the request. */
+static bool is_path(const char *path)
+{
+	if (path[0] != '/' || strspn(path, path_characters) != strlen(path) || strstr(path, "//")) {
+		return false;
+	}
+	for (const char *at = path; at; at = strchr(at + 1, '/')) {
+		size_t size = strcspn(at + 1, "/");
+
+		if (at[1] == '.' && (size == 1 || (size == 2 && at[2] == '.'))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Copies a text as a path that begins with a slash and does not end with one. */
+static bool set_path(char to[WEB_PATH_SIZE_MAX], const char *text)
+{
+	size_t size = strlen(text);
+	int written;
+
+	while (size > 0 && text[size - 1] == '/') {
+		size--;
+	}
+	written = snprintf(to, WEB_PATH_SIZE_MAX, "%s%.*s", size > 0 && text[0] != '/' ? "/" : "",
+			   (int)(size < WEB_PATH_SIZE_MAX ? size : WEB_PATH_SIZE_MAX), text);
+	return written < WEB_PATH_SIZE_MAX && (size == 0 || is_path(to));
+}
+
+/* Returns the size in bytes of "https://host:port" at the start of a URL; 0: the text is only a
+ * path, or no URL. */
+static size_t origin_size(const char *url)
+{
+	static const char *const schemes[] = { "http://", "https://" };
+
+	for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+		size_t scheme = strlen(schemes[i]);
+
+		if (text_starts_nocase(url, strlen(url), schemes[i], scheme)) {
+			size_t host = strspn(url + scheme, host_characters);
+
+			return host > 0 ? scheme + host : 0;
+		}
+	}
+	return 0;
+}
+
+static bool set_external_url(struct web_paths *paths, const char *url, struct etw_error *err)
+{
+	size_t origin = origin_size(url);
+
+	if (origin >= WEB_PATH_SIZE_MAX ||
+	    (origin > 0 && url[origin] != '/' && url[origin] != '\0') ||
+	    (origin == 0 && strchr(url, ':')) || !set_path(paths->links, url + origin)) {
+		return error_set(err, ETW_ERROR_CONFIG,
+				 "--web.external-url: \"%s\" is not a URL such as "
+				 "https://proxy.example/etw, nor a path such as /etw",
+				 url);
+	}
+	for (size_t i = 0; i < origin; i++) {
+		paths->origin[i] = ascii_lower(url[i]);
+	}
+	return true;
+}
+
+/* Sets the route prefix. As in Prometheus, all slashes at both ends are removed. */
+static bool set_route_prefix(struct web_paths *paths, const char *prefix, struct etw_error *err)
+{
+	return set_path(paths->prefix, prefix + strspn(prefix, "/")) ||
+	       error_set(err, ETW_ERROR_CONFIG,
+			 "--web.route-prefix: \"%s\" is not the beginning of a path, such as /etw",
+			 prefix);
+}
+
+static bool set_telemetry_path(struct web_paths *paths, const char *path, struct etw_error *err)
+{
+	if (strlen(path) >= WEB_PATH_SIZE_MAX) {
+		return error_set(err, ETW_ERROR_CONFIG, "a telemetry path of %zu bytes is too long",
+				 strlen(path));
+	}
+	if (!is_path(path)) {
+		return error_set(
+			err, ETW_ERROR_CONFIG,
+			"\"%s\" is not a telemetry path: a slash, then characters that a URL allows",
+			path);
+	}
+	snprintf(paths->telemetry, sizeof paths->telemetry, "%s", path);
+	return true;
+}
+
+bool web_paths_init(struct web_paths *paths, const char *external_url, const char *route_prefix,
+		    const char *telemetry_path, struct etw_error *err)
+{
+	bool external = external_url && external_url[0] != '\0';
+	bool prefix = route_prefix && route_prefix[0] != '\0';
+
+	memset(paths, 0, sizeof *paths);
+	if ((external && !set_external_url(paths, external_url, err)) ||
+	    !set_route_prefix(paths, prefix ? route_prefix : paths->links, err) ||
+	    !set_telemetry_path(paths, telemetry_path, err)) {
+		return false;
+	}
+	if (!external) {
+		memcpy(paths->links, paths->prefix, sizeof paths->links);
+	}
+	return true;
+}
+
+const char *web_paths_route(const struct web_paths *paths, const char *path)
+{
+	size_t size = strlen(paths->prefix);
+
+	if (strncmp(path, paths->prefix, size) != 0 || (path[size] != '/' && path[size] != '\0')) {
+		return NULL;
+	}
+	return path + size;
+}
+
 #define TEXT_PLAIN "text/plain; charset=utf-8"
+
+/* ---- control by clients: POST /-/reload, /-/record and /-/quit ---- */
+
+static int answer_sentence(const struct http_request *request, int status, const char *sentence)
+{
+	answer(request, status, TEXT_PLAIN, "", sentence);
+	return status;
+}
+
+/*
+ * Returns whether the request comes from a page of another site. With each POST a browser sends in
+ * `Origin` the site of the page, or "null" if it hides the site. Our pages have the host and port
+ * of `Host`, or those of the external URL behind a reverse proxy. curl and scripts send no Origin.
+ */
+static bool is_of_another_site(const struct http_server *server, const struct http_request *request)
+{
+	const char *origin = request_header(request, "Origin");
+	const char *host = request_header(request, "Host");
+	const char *origin_host;
+
+	if (!origin) {
+		return false;
+	}
+	if (server->paths.origin[0] != '\0' &&
+	    text_equal_nocase(origin, strlen(origin), server->paths.origin,
+			      strlen(server->paths.origin))) {
+		return false;
+	}
+	origin_host = strstr(origin, "://");
+	return !origin_host || !host ||
+	       !text_equal_nocase(origin_host + 3, strlen(origin_host + 3), host, strlen(host));
+}
+
+/* The host in "name:9189", "https://name", "[::1]:9189". */
+struct host {
+	const char *name;
+	size_t size;
+};
+
+static struct host host_of(const char *text)
+{
+	const char *scheme_end = strstr(text, "://");
+	struct host host = { .name = scheme_end ? scheme_end + 3 : text };
+
+	if (host.name[0] == '[') {
+		host.name++;
+		host.size = strcspn(host.name, "]");
+	} else {
+		host.size = strcspn(host.name, ":/");
+	}
+	return host;
+}
+
+static bool is_host(const struct host *host, const char *name, size_t size)
+{
+	return size > 0 && text_equal_nocase(host->name, host->size, name, size);
+}
+
+static bool is_number(const struct host *host)
+{
+	char text[CLIENT_ADDRESS_TEXT_SIZE];
+	struct address_range range;
+
+	if (host->size >= sizeof text) {
+		return false;
+	}
+	memcpy(text, host->name, host->size);
+	text[host->size] = '\0';
+	return address_range_parse(text, &range) && !memchr(text, '/', host->size);
+}
+
+/*
+ * Returns whether `Host` is a name of this exporter: a number, as listen addresses have it,
+ * localhost, the host of the external URL, or the name of the computer. Any other name may be one
+ * that its owner has changed to our address, so that pages from there count as ours (DNS
+ * rebinding). No browser leaves out `Host`.
+ */
+static bool is_for_us(const struct http_server *server, const struct http_request *request)
+{
+	const char *header = request_header(request, "Host");
+	struct host host, external;
+	char computer[256];
+
+	if (!header) {
+		return true;
+	}
+	host = host_of(header);
+	external = host_of(server->paths.origin);
+	os_computer_name(computer, sizeof computer);
+	return is_number(&host) || is_host(&host, "localhost", strlen("localhost")) ||
+	       is_host(&host, external.name, external.size) ||
+	       is_host(&host, computer, strlen(computer)) ||
+	       is_host(&host, computer, strcspn(computer, "."));
+}
+
+/* Returns 200 if the request is allowed; otherwise answers it and returns the status. */
+static int admit(const struct http_server *server, const struct http_request *request)
+{
+	if (!server->options.enable_lifecycle) {
+		return answer_sentence(
+			request, 403,
+			"This page is switched off. The flag --web.enable-lifecycle switches it "
+			"on.\n");
+	}
+	if (is_of_another_site(server, request)) {
+		log_warning("Refused a request from a page of another site",
+			    log_text("client", request->client), log_text("path", request->path),
+			    log_text("origin", request_header(request, "Origin")));
+		return answer_sentence(request, 403,
+				       "The request comes from a page of another site.\n");
+	}
+	if (!is_for_us(server, request)) {
+		log_warning("Refused a request for another host",
+			    log_text("client", request->client), log_text("path", request->path),
+			    log_text("host", request_header(request, "Host")));
+		return answer_sentence(
+			request, 403,
+			"The request is for another host. Use an address in numbers, localhost or the "
+			"name of the computer; --web.external-url adds another name.\n");
+	}
+	return 200;
+}
+
+/* Each function answers a POST or PUT and returns the status. */
+static int lifecycle_reload(struct http_server *server, const struct http_request *request)
+{
+	const struct http_options *options = &server->options;
+	struct etw_error err = { 0 };
+	struct etw_text sentence = { 0 };
+	int status = admit(server, request);
+
+	if (status != 200) {
+		return status;
+	}
+	if (!options->reload) {
+		return answer_sentence(request, 501,
+				       "This program cannot read its configuration again.\n");
+	}
+	log_info("Reload requested", log_text("client", request->client));
+	if (options->reload(options->reload_context, &err)) {
+		return answer_sentence(request, 200, "The configuration was read again.\n");
+	}
+	text_add_string(&sentence, "The configuration was not changed: ");
+	text_add_shown(&sentence, err.text);
+	text_add_char(&sentence, '\n');
+	status = sentence.failed ? answer_status(request, 500, "") :
+				   answer_sentence(request, 500, sentence.data);
+	text_free(&sentence);
+	return status;
+}
+
+static int lifecycle_record(struct http_server *server, const struct http_request *request)
+{
+	static const int statuses[] = {
+		[HTTP_RECORDING_WRITTEN] = 200,
+		[HTTP_RECORDING_FAILED] = 500,
+		[HTTP_RECORDING_REFUSED] = 429,
+	};
+	const struct http_options *options = &server->options;
+	struct etw_text reply = { 0 }, sentence = { 0 };
+	int status = admit(server, request);
+
+	if (status != 200) {
+		return status;
+	}
+	if (!options->record) {
+		return answer_sentence(request, 501,
+				       "There is no flight recorder: the configuration has no "
+				       "recorder: { dir: … }.\n");
+	}
+	log_info("Recording requested", log_text("client", request->client));
+	status = statuses[options->record(options->record_context, &reply)];
+	if (status != 200) {
+		text_add_string(&sentence, "No recording was written: ");
+	}
+	text_add_shown(&sentence, reply.data ? reply.data : "");
+	text_add_char(&sentence, '\n');
+	status = sentence.failed || reply.failed ? answer_status(request, 500, "") :
+						   answer_sentence(request, status, sentence.data);
+	text_free(&sentence);
+	text_free(&reply);
+	return status;
+}
+
+static int lifecycle_quit(struct http_server *server, const struct http_request *request)
+{
+	const struct http_options *options = &server->options;
+	int status = admit(server, request);
+
+	if (status != 200) {
+		return status;
+	}
+	if (!options->quit) {
+		return answer_sentence(request, 501,
+				       "This program cannot be ended by a request.\n");
+	}
+	log_info("End requested", log_text("client", request->client));
+	/* The answer comes first, because the end of the program cuts off answers under way. */
+	answer_sentence(request, 200, "The program ends.\n");
+	options->quit(options->quit_context);
+	return 200;
+}
 
 /* ---- small pages ---- */
 

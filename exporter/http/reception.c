@@ -14,8 +14,8 @@
  *
  * Everything that clients can occupy is bounded. A whole head has one deadline, which starts with
  * the accept; further bytes do not prolong it. Connections are limited in all and for each address;
- * when there are too many, the oldest idle one makes room (connection_list.h). Handshakes of TLS,
- * which are computed here, take turns by address (handshake_turns.h). If the process has no
+ * when there are too many, the oldest idle one makes room (connection.h). Handshakes of TLS,
+ * which are computed here, take turns by address (connection.h). If the process has no
  * descriptors left, the oldest one makes room as well. If that does not help, the thread ignores
  * the listeners for a moment, so that it does not spin.
  *
@@ -28,9 +28,8 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "exporter/http/connection_list.h"
+#include "exporter/http/connection.h"
 #include "exporter/http/dispatch.h"
-#include "exporter/http/handshake_turns.h"
 #include "exporter/http/wait_set.h"
 
 #define MS UINT64_C(1000000)

@@ -49,7 +49,7 @@ struct http_options {
 	void (*add_history)(void *context, struct etw_text *json);
 	void *state_context; /* passed to these functions */
 
-	/* ---- addresses: see exporter/http/web_paths.h ---- */
+	/* ---- addresses: see exporter/http/server_internal.h ---- */
 	const char *external_url; /* NULL or "": none */
 	const char *route_prefix; /* NULL or "": the path of external_url */
 

@@ -4,14 +4,48 @@
 #define EXPORTER_HTTP_SERVER_INTERNAL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "exporter/health.h"
 #include "exporter/http/answer.h"
 #include "exporter/http/reception.h"
 #include "exporter/http/server.h"
-#include "exporter/http/web_paths.h"
 #include "metrics/registry.h"
+
+/* ---- addresses of pages ---- */
+
+/*
+ * Computes the addresses of the pages from the same flags as Prometheus. --web.external-url is the
+ * address under which clients reach the program, perhaps through a reverse proxy;
+ * --web.route-prefix begins every path that arrives here.
+ */
+
+enum { WEB_PATH_SIZE_MAX = 256 };
+
+struct web_paths {
+	/* Neither ends with a slash; "": the pages are at the root. */
+	char prefix[WEB_PATH_SIZE_MAX];    /* begins every path that arrives: "/etw" */
+	char links[WEB_PATH_SIZE_MAX];     /* begins every path in a link of a page */
+	char origin[WEB_PATH_SIZE_MAX];    /* of the external URL: "https://host:9189"; "": none */
+	char telemetry[WEB_PATH_SIZE_MAX]; /* follows the prefix: "/metrics" */
+};
+
+/*
+ * Checks and normalises the flags as Prometheus does: slashes at the ends do not matter, and the
+ * route prefix is by default the path of the external URL ("/" means no prefix). Without an
+ * external URL links begin with the route prefix. external_url: "https://host/etw" or only "/etw";
+ * it and route_prefix may be NULL or "". The error is ETW_ERROR_CONFIG and names the flag.
+ */
+bool web_paths_init(struct web_paths *paths, const char *external_url, const char *route_prefix,
+		    const char *telemetry_path, struct etw_error *err);
+
+/* Returns what follows the prefix in a path that arrived: "/metrics", or "" for the prefix alone.
+ * Returns NULL if the path does not begin with the prefix. */
+const char *web_paths_route(const struct web_paths *paths, const char *path);
+
+/* ---- the server ---- */
 
 enum {
 	ADDRESSES_MAX = 16,
@@ -76,5 +110,19 @@ int scrape_answer(struct http_server *server, const struct http_request *request
 
 /* Counts a scrape that got this status without scrape_answer(). */
 void scrape_count(struct http_server *server, int status);
+
+/* ---- landing_page.c ---- */
+
+/*
+ * Answers with the landing page and the files that it loads. They come from http/page/ and are
+ * built into the program.
+ */
+
+/* Each function answers a GET or HEAD and returns the status. */
+int landing_page_answer(struct http_server *server, const struct http_request *request);
+int landing_page_style(struct http_server *server, const struct http_request *request);
+int landing_page_script(struct http_server *server, const struct http_request *request);
+int landing_page_icon(struct http_server *server, const struct http_request *request);
+int landing_page_history(struct http_server *server, const struct http_request *request);
 
 #endif

@@ -17,7 +17,7 @@
  * them in memory.
  *
  * The slices go through the list from its end to its begin. When a connection ends, the last one of
- * the list takes its place (connection_list.c), and the last one has had its turn already.
+ * the list takes its place (connection.c), and the last one has had its turn already.
  * Therefore none is missed. New connections, which are added at the end, are in the set for a while
  * anyway.
  */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exporter/http/connection_list.h"
+#include "exporter/http/connection.h"
 #include "exporter/http/sockets.h"
 
 enum {

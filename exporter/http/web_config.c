@@ -28,7 +28,6 @@
 #include "base/os.h"
 #include "exporter/health.h"
 #include "exporter/http/auth.h"
-#include "exporter/http/rate_limit.h"
 #include "exporter/http/tls.h"
 #include "exporter/http/web_settings.h"
 

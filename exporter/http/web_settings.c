@@ -24,9 +24,8 @@
 #include "base/missing_path.h"
 #include "base/text.h"
 #include "config/yaml_rows.h"
+#include "exporter/http/auth.h"
 #include "exporter/http/crypto.h"
-#include "exporter/http/password.h"
-#include "exporter/http/rate_limit.h"
 
 enum { PEM_SIZE_MAX = 1024 * 1024 };
 

@@ -224,6 +224,25 @@ static void set_grace(struct tracker *tracker)
 	}
 }
 
+/* Returns the role of the current record's file. An unknown path is not counted as a miss here. */
+static enum file_role role_of_file(void *context)
+{
+	struct tracker *tracker = context;
+	size_t size;
+	const char *path = files_path(&tracker->files, tracker_find_file(tracker), &size);
+
+	return path ? file_role_of(path, size) : FILE_ROLE_UNKNOWN;
+}
+
+bool tracker_make_disk_cause(struct tracker *tracker, struct etw_error *err)
+{
+	const struct tracker_options *options = &tracker->options;
+
+	disk_cause_init(&tracker->disk_cause, CAUSE_FILES, role_of_file, tracker);
+	return !options->disk_cause ||
+	       disk_cause_count_in(&tracker->disk_cause, options->registry, options->shard, err);
+}
+
 static bool make_parts(struct tracker *tracker, struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;

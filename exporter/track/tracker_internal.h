@@ -275,14 +275,11 @@ void tracker_set_defaults(struct tracker_options *options);
 uint32_t tracker_enabled_by(const struct tracker_options *options);
 /* Forgets the current record, which may no longer be valid. */
 void tracker_forget_record(struct tracker *tracker);
+/* Makes an empty ledger of disk causes, with families if the options enable them. */
+bool tracker_make_disk_cause(struct tracker *tracker, struct etw_error *err);
 void tracker_publish_all(struct tracker *tracker);
 void tracker_publish_disk_cause(struct tracker *tracker);
 void tracker_publish_shares(struct tracker *tracker);
-
-/* ---- count.c ---- */
-
-/* Makes an empty ledger of disk causes, with families if the options enable them. */
-bool tracker_make_disk_cause(struct tracker *tracker, struct etw_error *err);
 
 /* ---- announce.c and record_owner.c ---- */
 

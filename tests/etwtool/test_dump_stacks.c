@@ -6,7 +6,7 @@
 #include <etw/kernel.h>
 #include <etw/mirror.h>
 
-#include "etwtool/dump/dump_stacks.h"
+#include "etwtool/dump/dump.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

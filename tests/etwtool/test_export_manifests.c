@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "base/store.h"
-#include "etwtool/recorded_schemas.h"
 #include "lib/decode/event_info.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/inband_manifest.h"

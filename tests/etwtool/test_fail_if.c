@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "etwtool/diff/fail_if.h"
+#include "etwtool/diff/diff.h"
 
 static struct fail_if *parse(const char *text)
 {

@@ -2,7 +2,7 @@
 #include <etw/kernel.h>
 #include <etw/mirror.h>
 
-#include "etwtool/dump/images.h"
+#include "etwtool/dump/dump.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -15,8 +15,6 @@
 
 #include <cmocka.h>
 
-#include "etwtool/relog/part_stacks.h"
-
 enum { EVENTS_MOST = 1 << 16, KEYS_MOST = 1 << 20 };
 
 static const struct etw_guid provider = { { 1 } };

@@ -2,7 +2,7 @@
 /*
  * When backfill writes pages. Times by "date -u +%s": (seconds + 11644473600) * 10^7.
  */
-#include "etwtool/page_times.h"
+#include "etwtool/page_series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "etwtool/report/report_series.h"
 #include "lib/source/event_record.h"
 
 #define SECOND INT64_C(10000000)

@@ -2,7 +2,7 @@
 /*
  * What etwtool top reads from pages of metrics, also from broken ones.
  */
-#include "etwtool/top/top_page.h"
+#include "etwtool/top/top.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

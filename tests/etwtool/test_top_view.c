@@ -2,7 +2,7 @@
 /*
  * How etwtool top lays out its frames.
  */
-#include "etwtool/top/top_view.h"
+#include "etwtool/top/top.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "base/utc.h"
 #include "config/listen_address.h"
-#include "etwtool/diff/fail_if.h"
+#include "etwtool/diff/diff.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/event_filter.h"
 #include "etwtool/relog/event_lines.h"

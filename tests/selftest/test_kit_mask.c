@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "selftest/kit_mask.h"
+#include "selftest/kit_files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -15,7 +15,7 @@ const put = (name, attributes, ...children) => {
 };
 const bdi = name => make('bdi', {}, shown(name));
 
-// ---- values and times, as etwtool writes them (report_values.c) ----
+// ---- values and times, as etwtool writes them (report_charts.c) ----
 
 const grouped = value => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
 const real = value => value >= 99.95 ? grouped(value) : value === 0 ? '0' : value < 0.0005 ? '< 0.001' : value.toFixed(value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 3);

@@ -19,8 +19,6 @@
 
 #include "base/os.h"
 #include "exporter/http/crypto.h"
-#include "exporter/http/password.h"
-#include "exporter/http/rate_limit.h"
 #include "tests/support/system.h"
 
 #define HASH_OF_FAKEPASSWORD "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"

@@ -2,7 +2,7 @@
 /*
  * Which connection makes room for another one. The connections have no sockets.
  */
-#include "exporter/http/connection_list.h"
+#include "exporter/http/connection.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /*
  * Which handshakes go on in a pass of the reception.
  */
-#include "exporter/http/handshake_turns.h"
+#include "exporter/http/connection.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

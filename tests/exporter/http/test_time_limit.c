@@ -2,7 +2,7 @@
 /*
  * How long a scrape may take: the header of Prometheus, and what is no header of Prometheus.
  */
-#include "exporter/http/time_limit.h"
+#include "exporter/http/negotiate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

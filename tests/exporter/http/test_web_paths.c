@@ -2,7 +2,7 @@
 /*
  * --web.external-url, --web.route-prefix and --web.telemetry-path: what they become together.
  */
-#include "exporter/http/web_paths.h"
+#include "exporter/http/server_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Replaces kit_machine_win32.c on other systems, which have none of these facts. */
+/* Replaces activity_win32.c and kit_machine_win32.c on other systems, where all of it fails. */
 #include "selftest/kit_machine.h"
+#include "selftest/self_test.h"
+
+/* ---- the machine ---- */
 
 static bool only_windows(struct etw_error *err)
 {
@@ -52,4 +55,50 @@ bool kit_service_cycle(const char *config_file, struct etw_text *csv, struct etw
 	(void)config_file;
 	(void)csv;
 	return only_windows(err);
+}
+
+/* ---- the activity ---- */
+
+static bool no_self_test(struct etw_error *err)
+{
+	return error_set(err, ETW_ERROR_UNSUPPORTED,
+			 "the self-test is for Windows: it counts an activity in a live session");
+}
+
+struct activity_work *activity_open(const struct activity_work_options *options,
+				    struct etw_error *err)
+{
+	(void)options;
+	no_self_test(err);
+	return NULL;
+}
+
+void activity_close(struct activity_work *work)
+{
+	(void)work;
+}
+
+bool activity_prepare(void *context, struct etw_error *err)
+{
+	(void)context;
+	return no_self_test(err);
+}
+
+bool activity_run(void *context, struct activity *done, struct etw_error *err)
+{
+	(void)context;
+	(void)done;
+	return no_self_test(err);
+}
+
+bool activity_child(const char *work, struct etw_error *err)
+{
+	(void)work;
+	return no_self_test(err);
+}
+
+char *activity_process(struct etw_error *err)
+{
+	no_self_test(err);
+	return NULL;
 }
