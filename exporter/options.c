@@ -282,6 +282,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct etw_er
 		return false;
 	}
 	options->setup.live = options->runner.path_count == 0;
+	options->setup.skip_off = true;
 	return true;
 }
 

@@ -29,6 +29,7 @@ struct setup_options {
 	size_t switch_count;
 	bool disable_defaults; /* collectors are off unless they are switched on */
 	bool every_collector;  /* collectors are on unless they are switched off */
+	bool skip_off;         /* see struct rule_set_options */
 	/* True: the sessions of the configuration will run, so collectors and rules that no session
 	 * can feed cause a warning. */
 	bool live;

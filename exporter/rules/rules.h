@@ -46,6 +46,9 @@ struct rule_set_options {
 	size_t switch_count;
 	bool disable_defaults; /* --collector.disable-defaults */
 	bool every_collector;  /* all collectors are on unless they are switched off */
+	/* Built-in collectors that are off have no metrics in the set, unless something in the
+	 * configuration may depend on them. */
+	bool skip_off;
 	/* Further collectors of the caller, beside the built-in ones; borrowed during the call. */
 	const struct builtin_file *collectors;
 	size_t collector_count;
@@ -55,10 +58,10 @@ struct rule_set_options {
 
 /*
  * Reads the built-in collectors and the configured files (a file replaces the built-in collector of
- * its name), checks all of them, on or off, and registers the families of those that are on. Errors
- * read "disk.yaml:12:7: sentence"; err is set to the first one, and the problems of the
- * configuration's tree get all. A switch that names an unknown collector is an error, which lists
- * the known ones. Free the set with rule_set_free().
+ * its name), checks all of them, on or off (but see skip_off), and registers the families of those
+ * that are on. Errors read "disk.yaml:12:7: sentence"; err is set to the first one, and the
+ * problems of the configuration's tree get all. A switch that names an unknown collector is an
+ * error, which lists the known ones. Free the set with rule_set_free().
  */
 struct rule_set *rule_set_new(const struct rule_set_options *options, struct registry *registry,
 			      struct etw_error *err);

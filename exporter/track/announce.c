@@ -111,6 +111,13 @@ static void announce_process_image(struct tracker *tracker)
 				 terminal_session);
 }
 
+/* Returns the place of a thread id, which is a multiple of 4. If another id takes the place, more
+ * stacks than necessary are collected, and dropped when the pass ends. */
+static uint32_t *announced_thread(struct tracker *tracker, uint32_t thread_id)
+{
+	return &tracker->announced_threads[thread_id / 4 % ANNOUNCED_THREADS];
+}
+
 static void announce_thread(struct tracker *tracker)
 {
 	enum lifetime_change change = tracker->now.attribution->change;
@@ -123,7 +130,7 @@ static void announce_thread(struct tracker *tracker)
 	}
 	payload_u32(tracker, PAYLOAD_ABOUT, &process_id);
 	if (tracker->in_first_pass) {
-		map_put(&tracker->announced_threads, thread_id, NULL);
+		*announced_thread(tracker, thread_id) = thread_id;
 	}
 	if (!tracker->threads.timeline.complete) {
 		threads_announce(&tracker->threads, change, thread_id, time, process_id);
@@ -389,7 +396,7 @@ void tracker_announce_stack(struct tracker *tracker)
 	uint64_t time;
 
 	if (payload_u32(tracker, PAYLOAD_THREAD, &thread_id) && thread_id != 0 &&
-	    !map_find(&tracker->announced_threads, thread_id) &&
+	    *announced_thread(tracker, thread_id) != thread_id &&
 	    payload_u32(tracker, PAYLOAD_OWNER, &process_id) && process_id != ETW_RECORD_NO_ID &&
 	    payload_u64(tracker, PAYLOAD_TIME, &time)) {
 		stack_owners_add(&tracker->stack_owners, thread_id, (int64_t)time, process_id);

@@ -351,7 +351,6 @@ static void clear_tables(struct tracker *tracker)
 	processes_clear(&tracker->processes);
 	threads_clear(&tracker->threads);
 	stack_owners_clear(&tracker->stack_owners);
-	map_done(&tracker->announced_threads);
 	tracker_note_drops(tracker);
 	files_clear(&tracker->files);
 	drivers_clear(&tracker->drivers);
@@ -416,6 +415,7 @@ static void for_each_timeline(struct tracker *tracker, void (*apply)(struct time
 static void begin_first_pass(struct tracker *tracker)
 {
 	tracker->in_first_pass = true;
+	memset(tracker->announced_threads, 0, sizeof tracker->announced_threads);
 	processes_begin_first_pass(&tracker->processes);
 	for_each_timeline(tracker, timeline_begin_first_pass);
 }
@@ -458,7 +458,6 @@ void tracker_first_pass_end(struct tracker *tracker)
 	processes_build(&tracker->processes);
 	for_each_timeline(tracker, timeline_build);
 	stack_owners_keep(&tracker->stack_owners, is_unknown_thread, tracker);
-	map_done(&tracker->announced_threads);
 	tracker_note_drops(tracker);
 	drivers_sort(&tracker->drivers);
 	tracker_publish_all(tracker);

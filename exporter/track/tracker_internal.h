@@ -87,9 +87,9 @@ enum announcement {
 
 /* The fields of the payload that the tracker reads. */
 enum payload_field {
-	PAYLOAD_OWNER, /* its value leads to the process; see enum owner */
-	PAYLOAD_ABOUT, /* id of the process that the event is about */
-	PAYLOAD_PARENT, /* Process: id of its parent */
+	PAYLOAD_OWNER,            /* its value leads to the process; see enum owner */
+	PAYLOAD_ABOUT,            /* id of the process that the event is about */
+	PAYLOAD_PARENT,           /* Process: id of its parent */
 	PAYLOAD_TERMINAL_SESSION, /* Process */
 	/* Thread, StackWalk: the thread; CSwitch: the new one; ReadyThread: the ready one */
 	PAYLOAD_THREAD,
@@ -112,7 +112,7 @@ enum payload_field {
 	PAYLOAD_NAME,
 	PAYLOAD_SECOND_NAME, /* Process: the command line; VolumeMapping: the drive; LogDisk: the
 				file system */
-	PAYLOAD_ACCOUNT, /* Process: the SID of its account */
+	PAYLOAD_ACCOUNT,     /* Process: the SID of its account */
 	PAYLOAD_FIELDS
 };
 
@@ -127,8 +127,8 @@ struct attribution {
 	uint8_t opcode;
 	uint8_t repeats; /* of an event of a second source: the enum kernel_subject whose events
 			    report the same; 0: none do */
-	bool is_sample; /* a sample of a thread, whose process may be known only from the sample's
-			   stack */
+	bool is_sample;  /* a sample of a thread, whose process may be known only from the sample's
+			    stack */
 	enum lifetime_change change; /* the change that it announces */
 	enum owner owner;
 	struct etw_field_reader integers[PAYLOAD_NAME];
@@ -155,6 +155,7 @@ enum {
 	/* The most stacks for each thread of the limit. A first pass keeps those of unknown
 	 * threads until its end: at most 800,000 in 32 MB. */
 	STACKS_PER_THREAD = 4,
+	ANNOUNCED_THREADS = 8192,
 };
 
 /* The record last observed, with what was found when it was observed or when it was first
@@ -181,7 +182,7 @@ struct tracker_record {
 
 struct tracker {
 	struct tracker_options options;
-	uint32_t enabled;        /* set of enum announcement that the tracker collects */
+	uint32_t enabled; /* set of enum announcement that the tracker collects */
 	/* The kernel records that announce any of the set announcing_of; costly to find. */
 	struct etw_kernel_choice announcing;
 	uint32_t announcing_of;
@@ -200,7 +201,8 @@ struct tracker {
 	struct processes processes;
 	struct threads threads;
 	struct stack_owners stack_owners; /* for threads that are not in threads */
-	struct map announced_threads;     /* used in a first pass */
+	/* Threads that this first pass has announced; an id may replace another one. */
+	uint32_t announced_threads[ANNOUNCED_THREADS];
 	struct files files;
 	struct drivers drivers;
 	struct recent requests; /* IRP -> time, opcode, and id of the process or thread */

@@ -10,6 +10,10 @@
  * line), and last the families of the collectors that are on are registered. After that the set is
  * immutable and shared by all consumers.
  *
+ * Most built-in collectors are off, and reading and checking these took more than half of the start
+ * of the exporter. With `skip_off` only their heads are read, which have the help and the needs,
+ * unless something in the configuration may depend on their families. Tests check them all.
+ *
  * Filters of the configuration are here too: they drop events before any counter. A process is
  * dropped if its name matches an exclude pattern, or if there are include patterns and it matches
  * none. Events are dropped by event patterns, which the engine matches once for each event class.
@@ -41,15 +45,12 @@ static struct collector **find_collector(struct rule_set *set, const char *name)
 	return NULL;
 }
 
-bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool builtin,
-		  struct etw_error *err)
+/* Adds a collector and takes ownership of it. */
+static bool add_collector(struct rule_set *set, struct collector *collector, bool builtin,
+			  struct etw_error *err)
 {
-	struct collector *collector = collector_load(tree, name, err);
 	struct collector **collectors, **place;
 
-	if (!collector) {
-		return false;
-	}
 	collector->builtin = builtin;
 	place = find_collector(set, collector->name);
 	if (place && (builtin || !(*place)->builtin)) {
@@ -75,17 +76,92 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 	return true;
 }
 
-static bool add_texts(struct rule_set *set, const struct builtin_file *files, size_t count,
-		      struct problems *problems, struct etw_error *err)
+bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool builtin,
+		  struct etw_error *err)
+{
+	struct collector *collector = collector_load(tree, name, err);
+
+	return collector && add_collector(set, collector, builtin, err);
+}
+
+/* ---- built-in collectors ---- */
+
+/* Whether something in the configuration may depend on collectors that are off: families of other
+ * collectors are compared with theirs, `labels` add labels to families that collectors share, and
+ * triggers name families. */
+static bool uses_all(const struct config *config)
+{
+	return config->broken || config->collector_files.count > 0 || config->label_count > 0 ||
+	       config->recorder.dir != NULL;
+}
+
+static bool apply_switches(const struct config_switch *switches, size_t count, const char *name,
+			   bool on)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct builtin_file *file = &files[i];
-		char name[128];
-		struct yaml_tree *tree;
+		if (strcmp(switches[i].collector, name) == 0) {
+			on = switches[i].on;
+		}
+	}
+	return on;
+}
 
-		snprintf(name, sizeof name, "%s.yaml", file->name);
-		tree = yaml_open_text(name, file->text, file->size, problems, err);
-		if (!tree || !rule_set_add(set, tree, file->name, true, err)) {
+static bool will_be_on(const struct rule_set_options *options, const struct collector *collector)
+{
+	const struct config *config = options->config;
+	bool on = options->every_collector || (collector->default_on && !options->disable_defaults);
+
+	on = apply_switches(config->switches, config->switch_count, collector->name, on);
+	return apply_switches(options->switches, options->switch_count, collector->name, on);
+}
+
+static struct collector *load_text(const struct builtin_file *file, const char *text, size_t size,
+				   struct problems *problems, struct etw_error *err)
+{
+	char name[128];
+	struct yaml_tree *tree;
+
+	snprintf(name, sizeof name, "%s.yaml", file->name);
+	tree = yaml_open_text(name, text, size, problems, err);
+	return tree ? collector_load(tree, file->name, err) : NULL;
+}
+
+/* Loads a built-in collector without its metrics, which are the last key of its file. */
+static struct collector *load_head(const struct builtin_file *file, struct problems *problems,
+				   struct etw_error *err)
+{
+	const char *metrics = strstr(file->text, "\nmetrics:");
+	struct etw_text head = { 0 };
+	struct collector *collector = NULL;
+
+	text_add(&head, file->text, metrics ? (size_t)(metrics - file->text) : file->size);
+	text_add_string(&head, "\nmetrics: []\n");
+	if (head.failed) {
+		error_no_memory(err, "a collector");
+	} else {
+		collector = load_text(file, head.data, head.size, problems, err);
+	}
+	text_free(&head);
+	return collector;
+}
+
+static bool add_texts(struct rule_set *set, const struct rule_set_options *options,
+		      const struct builtin_file *files, size_t count, struct etw_error *err)
+{
+	struct problems *problems = yaml_problems(options->config->tree);
+	bool skip = options->skip_off && !uses_all(options->config);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct builtin_file *file = &files[i];
+		struct collector *collector =
+			skip ? load_head(file, problems, err) :
+			       load_text(file, file->text, file->size, problems, err);
+
+		if (skip && collector && will_be_on(options, collector)) {
+			collector_free(collector);
+			collector = load_text(file, file->text, file->size, problems, err);
+		}
+		if (!collector || !add_collector(set, collector, true, err)) {
 			return false;
 		}
 	}
@@ -456,10 +532,8 @@ struct rule_set *rule_set_new(const struct rule_set_options *options, struct reg
 		return NULL;
 	}
 	set->prepare = options->prepare;
-	if (!add_texts(set, builtin_collectors, builtin_collector_count,
-		       yaml_problems(config->tree), &why) ||
-	    !add_texts(set, options->collectors, options->collector_count,
-		       yaml_problems(config->tree), &why)) {
+	if (!add_texts(set, options, builtin_collectors, builtin_collector_count, &why) ||
+	    !add_texts(set, options, options->collectors, options->collector_count, &why)) {
 		goto fail;
 	}
 	set->incomplete = !add_files(set, config, &why);

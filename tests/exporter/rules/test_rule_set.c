@@ -123,8 +123,7 @@ static const struct {
 	  "dotnet" },
 	{ "etw_dotnet_methods_jitted_total", FAMILY_COUNTER, false, "process provider", "dotnet" },
 	{ "etw_dotnet_threadpool_threads", FAMILY_GAUGE, false, "process provider", "dotnet" },
-	{ "etw_http_requests_total", FAMILY_COUNTER, false, "site method code pool cache",
-	  "http" },
+	{ "etw_http_requests_total", FAMILY_COUNTER, false, "site method code pool cache", "http" },
 	{ "etw_http_request_duration_seconds", FAMILY_HISTOGRAM, false, "site cache", "http" },
 	{ "etw_http_send_errors_total", FAMILY_COUNTER, false, "site", "http" },
 	{ "etw_http_connections_total", FAMILY_COUNTER, false, "", "http" },
@@ -317,6 +316,121 @@ static struct rule_set *make(const char *const *switches, bool disable_defaults,
 	}
 	*err = (struct etw_error){ 0 };
 	return rule_set_new(&options, registry, err);
+}
+
+/* The rule set with these collectors, with skip_off or without it. */
+static struct rule_set *with_collectors(bool skip_off, const char *only)
+{
+	char name[64] = "";
+	struct config_switch one = { .collector = name, .on = true };
+	const struct rule_set_options options = { .config = config,
+						  .switches = &one,
+						  .switch_count = only != NULL,
+						  .disable_defaults = only != NULL,
+						  .skip_off = skip_off };
+	struct etw_error err = { 0 };
+	struct rule_set *set;
+
+	snprintf(name, sizeof name, "%s", only ? only : "");
+	set = rule_set_new(&options, registry, &err);
+	assert_string_equal(err.text, "");
+	return set;
+}
+
+/* Returns the number of collectors that are off and have their metrics all the same. */
+static size_t read_though_off(bool skip_off)
+{
+	struct rule_set *set = with_collectors(skip_off, NULL);
+	size_t count = 0;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		count += !set->infos[i].on && set->collectors[i]->metric_count > 0;
+	}
+	rule_set_free(set);
+	return count;
+}
+
+static void shipped_collectors_that_are_off_are_skipped_if_nothing_may_depend_on_them(void **state)
+{
+	static const char mine[] = "collector: mine\nhelp: mine\ndefault: on\nmetrics: []\n";
+	enum config_label label = CONFIG_LABEL_OWNER;
+	char dir[] = "recordings", folder[TEMPORARY_PATH_SIZE], path[TEMPORARY_PATH_SIZE + 16];
+	char *paths[] = { path };
+	size_t all = read_though_off(false);
+
+	(void)state;
+	assert_true(all > 10);
+	assert_int_equal(read_though_off(true), 0);
+	config->recorder.dir = dir;
+	assert_int_equal(read_though_off(true), all);
+	config->recorder.dir = NULL;
+	temporary_path(folder, "folder");
+	assert_true(system_make_folder(folder));
+	snprintf(path, sizeof path, "%s/mine.yaml", folder);
+	temporary_write(path, mine, sizeof mine - 1);
+	config->collector_files.paths = paths;
+	config->collector_files.count = 1;
+	assert_int_equal(read_though_off(true), all);
+	config->collector_files.paths = NULL;
+	config->collector_files.count = 0;
+	remove(path);
+	assert_true(system_remove_folder(folder));
+	/* Families with these labels are not those that the registry has. */
+	registry_free(registry);
+	registry = registry_new(&(struct registry_limits){ 0 }, NULL);
+	config->labels = &label;
+	config->label_count = 1;
+	assert_int_equal(read_though_off(true), all);
+	config->label_count = 0;
+	config->labels = NULL;
+}
+
+static void assert_same_family(const struct declared_family *a, const struct declared_family *b)
+{
+	assert_int_equal(a->label_count, b->label_count);
+	assert_int_equal(a->dynamic_labels, b->dynamic_labels);
+	assert_int_equal(a->has_provider, b->has_provider);
+	for (size_t i = 0; i < a->label_count; i++) {
+		assert_string_equal(a->labels[i], b->labels[i]);
+	}
+}
+
+/* Asserts that the sets have the same collectors, and the same families of those that are on. */
+static void assert_same_set(const struct rule_set *a, const struct rule_set *b)
+{
+	assert_int_equal(a->collector_count, b->collector_count);
+	for (size_t i = 0; i < a->collector_count; i++) {
+		assert_string_equal(a->infos[i].name, b->infos[i].name);
+		assert_string_equal(a->infos[i].help, b->infos[i].help);
+		assert_int_equal(a->infos[i].default_on, b->infos[i].default_on);
+		assert_int_equal(a->infos[i].on, b->infos[i].on);
+		assert_int_equal(a->collectors[i]->provider_count,
+				 b->collectors[i]->provider_count);
+		assert_int_equal(a->collectors[i]->substitute_count,
+				 b->collectors[i]->substitute_count);
+	}
+	assert_int_equal(a->rule_count, b->rule_count);
+	assert_int_equal(a->span_count, b->span_count);
+	assert_int_equal(a->features, b->features);
+	assert_int_equal(rule_set_kernel_flags(a), rule_set_kernel_flags(b));
+	for (size_t i = 0; i < a->rule_count; i++) {
+		assert_string_equal(a->rules[i].declared->metric->name,
+				    b->rules[i].declared->metric->name);
+		assert_same_family(a->rules[i].declared, b->rules[i].declared);
+	}
+}
+
+static void what_a_collector_counts_does_not_depend_on_those_that_are_off(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < builtin_collector_count; i++) {
+		struct rule_set *all = with_collectors(false, builtin_collectors[i].name);
+		struct rule_set *skipped = with_collectors(true, builtin_collectors[i].name);
+
+		assert_same_set(all, skipped);
+		rule_set_free(skipped);
+		rule_set_free(all);
+	}
 }
 
 static void a_caller_can_add_a_collector_of_its_own(void **state)
@@ -603,6 +717,12 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			filters_that_cannot_be_read_are_refused_at_their_place, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			shipped_collectors_that_are_off_are_skipped_if_nothing_may_depend_on_them,
+			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_a_collector_counts_does_not_depend_on_those_that_are_off, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(a_caller_can_add_a_collector_of_its_own, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_rules_ask_for_is_tracked, set_up, tear_down),
