@@ -33,7 +33,7 @@ stamp_of() { # library
 		sed -n "/^build_$1()/,/^}/p;/^build()/,/^}/p" "$here/deps-mingw.sh"
 		cat "$here/hardened.cmake" "$here/../cmake/hardening.cmake"
 		[ "$1" != civetweb ] || civetweb_recipe
-		[ "$1" != libxcrypt ] || cat "$here/libxcrypt/CMakeLists.txt"
+		[ "$1" != libxcrypt ] || cat "$here"/libxcrypt/*
 		[ "$1" != libarchive ] || cat "$here/libarchive/CMakeLists.txt"
 	} | cksum
 }
@@ -74,8 +74,11 @@ build_zlib() {
 	rm -f "$prefix"/lib/libzlib.dll.a "$prefix"/bin/*zlib*.dll
 }
 
+# The licence is that of the file that is compiled, not that of the whole.
 build_libxcrypt() {
 	build libxcrypt "$here/libxcrypt" -DLIBXCRYPT_SOURCE_DIR="$1"
+	sed '/\*\//q' "$1/lib/crypt-bcrypt.c" >"$cache/sources/libxcrypt/copyright"
+	grep -q 'placed in the public' "$cache/sources/libxcrypt/copyright"
 }
 
 # TLS 1.2 and 1.3 with what browsers and Go offer, hardened like our own code (cmake/hardening.cmake). It reads no

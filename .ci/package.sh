@@ -15,7 +15,8 @@
 # With --linux BUILD or --windows BUILD it packs that build, and only for that system. Without, it configures and builds both, after
 # .ci/deps-debian.sh, .ci/deps-mingw.sh and .ci/deps-packages.sh have installed what is missing.
 #
-# PROJECT_URL is the page of the project, RELEASE_URL the place that the .msi will be downloaded from, MAINTAINER whom the packages name.
+# PROJECT_URL is the page of the project, as of GitHub: the runbooks of alerts are below it. RELEASE_URL is the place that the .msi will be
+# downloaded from, MAINTAINER whom the packages name.
 #
 # The same commit makes the same bytes: all times are that of the commit, or SOURCE_DATE_EPOCH; order and rights of files are fixed.
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
@@ -114,6 +115,12 @@ add_licences() { # folder, build, what the linker made...
 	done <<<"$libraries"
 }
 
+# Alerts of the sources lead to runbooks on a page that does not exist (runbookBase in dashboards/source/config.mjs).
+name_project() { # folder
+	{ grep -rlIF https://example.org/etw_exporter/docs/ "$1" || true; } |
+		xargs -r sed -i "s|https://example.org/etw_exporter/docs/|$project_url/blob/v$version/docs/|g"
+}
+
 # ---- Debian ----
 
 # The package, its component of the installation (cmake/install.cmake), and what the linker made for it.
@@ -158,6 +165,9 @@ arrange_deb() { # package, folder
 		strip --strip-debug --remove-section=.comment --enable-deterministic-archives "$2/usr/lib/$triplet/libetw.a"
 		;;
 	esac
+	if [ -d "$2/usr/bin" ]; then
+		strip --remove-section=.comment "$2"/usr/bin/*
+	fi
 	if [ -d "$2/usr/share/zsh" ]; then
 		mv "$2/usr/share/zsh/site-functions" "$2/usr/share/zsh/vendor-completions" # where Debian's zsh looks
 		find "$2/usr/share/man" -type f -exec gzip -9n {} +
@@ -176,6 +186,7 @@ make_deb() { # package, component, what the linker made
 	printf '%s (%s) stable; urgency=medium\n\n  * Made of the sources of this version.\n\n -- %s  %s\n' "$1" "$version" \
 		"$maintainer" "$(date -R -d "@$SOURCE_DATE_EPOCH")" |
 		gzip -9n >"$stage/$doc/changelog.gz"
+	name_project "$stage"
 	normalize "$stage"
 
 	mkdir "$stage/DEBIAN"
@@ -217,6 +228,7 @@ make_windows() {
 	add_licences "$stage/licences" "$windows" "${programs[@]}"
 	mkdir -p "$debug"
 	mv "$stage"/*.debug "$debug/"
+	name_project "$stage"
 	normalize "$work/windows"
 	normalize "$work/windows-debug"
 	make_zip "$name.zip" "$stage"

@@ -134,7 +134,7 @@ class Document:
 
     def library(self, name, version, licence, package_type):
         if licence.startswith("LicenseRef-"):  # one that SPDX has no name for
-            self.document["hasExtractedLicensingInfos"] = [{"licenseId": licence, "extractedText": f"See the licences of {name}."}]
+            self.document["hasExtractedLicensingInfos"] = [{"licenseId": licence, "extractedText": "See the licence of each library."}]
         # "Package URL": a source or a binary package of Debian.
         url = f"pkg:deb/debian/{name}@{version.replace('+', '%2B')}" + ("?arch=source" if package_type == "source" else "")
         return self.package(name, version, licence, sourceInfo=f"Debian {package_type} package {name} {version}", primaryPackagePurpose="LIBRARY",

@@ -14,6 +14,7 @@
 #include <windows.h>
 /* after windows.h */
 #include <sddl.h>
+#include <winioctl.h>
 
 #include <cmocka.h>
 
@@ -256,6 +257,109 @@ static void a_temporary_file_is_gone_when_its_last_handle_is_closed(void **state
 	free(wide);
 }
 
+/*
+ * Makes a folder that leads to another one ("REPARSE_DATA_BUFFER structure", ntifs.h, Microsoft
+ * Learn: a mount point). False where the system has none: Wine 8.
+ */
+static bool make_junction(const char *path, const char *target)
+{
+	struct {
+		DWORD tag;
+		WORD size, reserved;
+		WORD substitute_at, substitute_size, print_at, print_size;
+		wchar_t names[2 * MAX_PATH];
+	} junction = { .tag = IO_REPARSE_TAG_MOUNT_POINT };
+	wchar_t full[MAX_PATH], *wide = wide_from(target);
+	HANDLE folder;
+	DWORD size;
+	bool made;
+
+	assert_non_null(wide);
+	size = GetFullPathNameW(wide, MAX_PATH, full, NULL);
+	free(wide);
+	assert_in_range(size, 1, MAX_PATH - 1);
+	size = (DWORD)swprintf(junction.names, MAX_PATH + 4, L"\\??\\%ls", full) * sizeof(wchar_t);
+	junction.substitute_size = (WORD)size;
+	junction.print_at = (WORD)(size + sizeof(wchar_t)); /* an empty name */
+	junction.size = (WORD)(4 * sizeof(WORD) + size + 2 * sizeof(wchar_t));
+	assert_true(CreateDirectoryA(path, NULL));
+	folder = CreateFileA(path, GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
+			     FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+	assert_true(folder != INVALID_HANDLE_VALUE);
+	made = DeviceIoControl(folder, FSCTL_SET_REPARSE_POINT, &junction, 8u + junction.size, NULL,
+			       0, &size, NULL);
+	CloseHandle(folder);
+	if (!made) {
+		assert_true(RemoveDirectoryA(path));
+	}
+	return made;
+}
+
+/* A file is written neither through a junction nor in its place. */
+static void a_junction_leads_no_file_elsewhere(void **state)
+{
+	char outside[TEMPORARY_PATH_SIZE], path[TEMPORARY_PATH_SIZE];
+	struct etw_error err = { 0 };
+
+	(void)state;
+	temporary_path(outside, "folder");
+	temporary_path(path, "etl");
+	assert_true(CreateDirectoryA(outside, NULL));
+	if (!make_junction(path, outside)) {
+		assert_true(RemoveDirectoryA(outside));
+		skip();
+	}
+	assert_false(os_file_is_regular(path));
+	assert_null(os_file_new(path, false, &err));
+	assert_null(os_file_new(path, true, &err));
+	assert_string_equal(err.text, "is a directory, not a regular file");
+	assert_false(os_file_write_whole(path, "a", 1, &err));
+	assert_false(os_file_remove(path, &err));
+	assert_int_equal(count_names(outside), 0);
+	assert_true(GetFileAttributesA(path) & FILE_ATTRIBUTE_REPARSE_POINT);
+	assert_true(RemoveDirectoryA(path));
+	assert_true(RemoveDirectoryA(outside));
+}
+
+/* A link gives way to the file, and what it led to stays. Wine 8 makes no links; on Windows it
+ * takes the mode for developers, or an administrator. */
+static void a_link_gives_way_to_a_file(void **state)
+{
+	char outside[TEMPORARY_PATH_SIZE], path[TEMPORARY_PATH_SIZE], bytes[16];
+	wchar_t full[MAX_PATH], *target, *link;
+	struct etw_error err = { 0 };
+	struct os_file *file;
+	size_t got;
+	bool made;
+
+	(void)state;
+	temporary_path(outside, "etl");
+	temporary_path(path, "etl");
+	assert_true(os_file_write_whole(outside, "outside", 7, &err));
+	target = wide_from(outside);
+	link = wide_from(path);
+	assert_true(target && link && GetFullPathNameW(target, MAX_PATH, full, NULL) > 0);
+	made = CreateSymbolicLinkW(link, full, 2 /* without privileges */) &&
+	       GetFileAttributesW(link) != INVALID_FILE_ATTRIBUTES;
+	free(target);
+	free(link);
+	if (!made) {
+		assert_true(DeleteFileA(outside));
+		skip();
+	}
+	assert_false(os_file_is_regular(path));
+	assert_true(os_file_write_whole(path, "new", 3, &err));
+	assert_true(os_file_is_regular(path));
+	file = os_file_open(outside, &err);
+	assert_non_null(file);
+	assert_true(os_file_read(file, 0, bytes, sizeof bytes, &got, &err));
+	os_file_close(file);
+	assert_int_equal(got, 7);
+	assert_memory_equal(bytes, "outside", 7);
+	assert_true(DeleteFileA(path));
+	assert_true(DeleteFileA(outside));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +371,8 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_created_is_for_its_owner_alone),
 		cmocka_unit_test(a_folder_that_others_may_write_to_has_advice),
 		cmocka_unit_test(a_temporary_file_is_gone_when_its_last_handle_is_closed),
+		cmocka_unit_test(a_junction_leads_no_file_elsewhere),
+		cmocka_unit_test(a_link_gives_way_to_a_file),
 		cmocka_unit_test(the_program_asks_itself_to_reload),
 		cmocka_unit_test(a_console_shows_utf_8_and_is_left_as_it_was),
 	};

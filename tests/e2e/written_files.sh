@@ -3,6 +3,7 @@
 . "${BASH_SOURCE%/*}/lib.bash"
 
 command -v python3 >/dev/null || skip "python3 is not installed"
-"$MAKE_HOSTILE" "$work/small"
-"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
-python3 "$SOURCE_DIR/tests/e2e/written_files.py" "$work"
+case $ETWTOOL in *.exe) runner=("${WINE64:-/usr/lib/wine/wine64}") ;; esac
+"${runner[@]}" "$MAKE_HOSTILE" "$work/small"
+"${runner[@]}" "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+python3 "$SOURCE_DIR/tests/e2e/written_files.py" "$work" "${runner[@]}"
