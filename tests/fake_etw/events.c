@@ -226,6 +226,47 @@ static bool is_withheld(const struct receiver *one, const struct receiver *all, 
 	return false;
 }
 
+/* Writes the call stack of a kernel event, if the session has stacks of such events enabled. */
+static uint32_t emit_stack(struct fake_session *session, const struct fake_etw_event *event)
+{
+	static const uint64_t addresses[] = { 0xfffff80000001000, 0x7ff600001000 };
+	const uint32_t ids[] = { event->process_id, event->thread_id };
+	uint8_t payload[8 + sizeof(ids) + sizeof(addresses)];
+	struct fake_etw_event stack = *event;
+
+	if (!event->classic || !fake_kernel_has_stack(session, event)) {
+		return 0;
+	}
+	memcpy(payload, &event->raw_time, 8);
+	memcpy(payload + 8, ids, sizeof(ids));
+	memcpy(payload + 8 + sizeof(ids), addresses, sizeof(addresses));
+	stack.provider = fake_stack_class;
+	stack.descriptor = (EVENT_DESCRIPTOR){ .Opcode = FAKE_STACK_OPCODE, .Version = 2 };
+	stack.process_id = stack.thread_id = UINT32_MAX;
+	stack.pointer_size = 8;
+	stack.payload = payload;
+	stack.payload_size = sizeof(payload);
+	return fake_emit_to(session, &stack, NULL);
+}
+
+/* Writes an event to a session. A stack that follows has its time. */
+static uint32_t emit_with_stack(struct fake_session *session, const struct fake_etw_event *event,
+				const struct fake_enable *enable)
+{
+	struct fake_etw_event stamped = *event;
+	uint32_t error, lost;
+
+	if (session->stack_event_count == 0) {
+		return fake_emit_to(session, event, enable);
+	}
+	stamped.raw_time = time_of(session, event, fake_clock_monotonic_ns());
+	stamped.system_time = 0;
+	stamped.timed = true;
+	error = fake_emit_to(session, &stamped, enable);
+	lost = emit_stack(session, &stamped);
+	return lost != 0 ? lost : error;
+}
+
 uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 {
 	bool kernel = event->classic && fake_kernel_class(&event->provider);
@@ -253,7 +294,7 @@ uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 			one->session->withheld++;
 			continue;
 		}
-		lost = fake_emit_to(one->session, event, one->enable);
+		lost = emit_with_stack(one->session, event, one->enable);
 		error = lost != 0 ? lost : error;
 	}
 	*sessions = (unsigned)count;

@@ -49,6 +49,7 @@ static uint32_t set_stack_events(TRACEHANDLE handle, const void *information, UL
 	struct fake_session *session;
 	uint32_t error = system_logger_of(handle, &session);
 	ULONG count = size / sizeof(CLASSIC_EVENT_ID);
+	const CLASSIC_EVENT_ID *ids = information;
 
 	if (error != 0) {
 		return error;
@@ -58,6 +59,11 @@ static uint32_t set_stack_events(TRACEHANDLE handle, const void *information, UL
 	}
 	if (count > FAKE_STACK_EVENTS) {
 		return ERROR_INVALID_PARAMETER;
+	}
+	for (ULONG i = 0; i < count; i++) {
+		if (!fake_kernel_class(&ids[i].EventGuid)) {
+			return ERROR_INVALID_PARAMETER;
+		}
 	}
 	memcpy(session->stack_events, information, size);
 	session->stack_event_count = count;

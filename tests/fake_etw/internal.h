@@ -389,6 +389,10 @@ bool fake_kernel_class(const GUID *guid);
 /* Whether a system logger with these flags gets an event of a kernel class. */
 bool fake_kernel_requested(const struct fake_session *session, const uint32_t masks[8],
 			   const GUID *guid, uint8_t opcode);
+/* Whether its call stack follows an event of a kernel class in the session. */
+bool fake_kernel_has_stack(const struct fake_session *session, const struct fake_etw_event *event);
+enum { FAKE_STACK_OPCODE = 32 };
+extern const GUID fake_stack_class; /* StackWalk */
 /* Groups that a system provider stands for; false: no system provider of this machine. */
 bool fake_kernel_system_provider(const GUID *guid, uint64_t keywords, uint32_t masks[8]);
 

@@ -34,7 +34,7 @@
 #define PROCESS    CLASS_3D6F(0x3d6fa8d0)
 #define THREAD     CLASS_3D6F(0x3d6fa8d1)
 
-static const GUID stack_walk =
+const GUID fake_stack_class =
 	GUID_OF(0xdef2fe46, 0x7bd6, 0x4b80, 0xbd, 0x94, 0xf5, 0x7f, 0xe2, 0x0d, 0x0c, 0xe3);
 static const GUID system_config =
 	GUID_OF(0x01853a65, 0x418f, 0x4f36, 0xae, 0xfc, 0xdc, 0x0f, 0x1d, 0x2f, 0xd2, 0x35);
@@ -196,7 +196,7 @@ bool fake_kernel_class(const GUID *guid)
 			return true;
 		}
 	}
-	return fake_guid_equal(guid, &stack_walk) || fake_guid_equal(guid, &system_config);
+	return fake_guid_equal(guid, &fake_stack_class) || fake_guid_equal(guid, &system_config);
 }
 
 bool fake_kernel_requested(const struct fake_session *session, const uint32_t masks[8],
@@ -205,7 +205,7 @@ bool fake_kernel_requested(const struct fake_session *session, const uint32_t ma
 	if (!session->system_logger) {
 		return false;
 	}
-	if (fake_guid_equal(guid, &stack_walk)) {
+	if (fake_guid_equal(guid, &fake_stack_class)) {
 		return session->stack_event_count > 0;
 	}
 	if (fake_guid_equal(guid, &system_config)) {
@@ -216,6 +216,19 @@ bool fake_kernel_requested(const struct fake_session *session, const uint32_t ma
 		    fake_guid_equal(&rows[i].guid, guid) &&
 		    ((masks[0] & rows[i].flags) != 0 ||
 		     (rows[i].index != 0 && (masks[rows[i].index] & rows[i].group) != 0))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool fake_kernel_has_stack(const struct fake_session *session, const struct fake_etw_event *event)
+{
+	for (unsigned i = 0; i < session->stack_event_count; i++) {
+		const CLASSIC_EVENT_ID *id = &session->stack_events[i];
+
+		if (id->Type == event->descriptor.Opcode &&
+		    fake_guid_equal(&id->EventGuid, &event->provider)) {
 			return true;
 		}
 	}

@@ -127,13 +127,19 @@ static void flags_with_a_group_are_kept_as_that_group(void **state)
 	}
 }
 
+static const GUID process_class = { 0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f,
+								   0xd7, 0xba, 0x7c } };
+
 static void stacks_are_enabled_by_event(void **state)
 {
-	CLASSIC_EVENT_ID ids[257] = { 0 };
+	CLASSIC_EVENT_ID ids[257];
 	struct fake_etw_session session;
 	TRACEHANDLE one;
 
 	(void)state;
+	for (size_t i = 0; i < 257; i++) {
+		ids[i] = (CLASSIC_EVENT_ID){ .EventGuid = process_class, .Type = (UCHAR)i };
+	}
 	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, &one), 0);
 	assert_int_equal(TraceSetInformation(one, TraceStackTracingInfo, ids, 25),
 			 ERROR_BAD_LENGTH);
@@ -142,6 +148,52 @@ static void stacks_are_enabled_by_event(void **state)
 	assert_int_equal(TraceSetInformation(one, TraceStackTracingInfo, ids, 2 * sizeof(*ids)), 0);
 	assert_true(fake_etw_session("one", &session));
 	assert_int_equal(session.stack_events, 2);
+	/* A call replaces the events of the one before. */
+	assert_int_equal(TraceSetInformation(one, TraceStackTracingInfo, ids + 1, sizeof(*ids)), 0);
+	assert_true(fake_etw_session("one", &session));
+	assert_int_equal(session.stack_events, 1);
+	ids[0].EventGuid = some_provider;
+	assert_int_equal(TraceSetInformation(one, TraceStackTracingInfo, ids, 2 * sizeof(*ids)),
+			 ERROR_INVALID_PARAMETER);
+	assert_true(fake_etw_session("one", &session));
+	assert_int_equal(session.stack_events, 1);
+}
+
+static void a_stack_follows_its_event(void **state)
+{
+	CLASSIC_EVENT_ID start = { .EventGuid = process_class, .Type = 1 };
+	struct fake_etw_event event = { .provider = process_class,
+					.classic = true,
+					.process_id = 4,
+					.thread_id = 8 };
+	struct recorder recorder = { 0 };
+	uint64_t words[3];
+	TRACEHANDLE one;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, &one), 0);
+	assert_int_equal(TraceSetInformation(one, TraceStackTracingInfo, &start, sizeof(start)), 0);
+	assert_int_equal(recorder_open(&recorder, u"one", PROCESS_TRACE_MODE_RAW_TIMESTAMP), 0);
+	recorder_run(&recorder);
+	event.descriptor.Opcode = 2;
+	assert_int_equal(fake_etw_emit(&event), 1);
+	event.descriptor.Opcode = 1;
+	assert_int_equal(fake_etw_emit(&event), 1);
+	fake_etw_flush("one");
+	assert_true(recorder_wait(&recorder, 3));
+	assert_int_equal(recorder_stop(u"one"), 0);
+	recorder_join(&recorder);
+	assert_int_equal(recorder.count, 3);
+	assert_int_equal(recorder.events[0].header.EventDescriptor.Opcode, 2);
+	assert_int_equal(recorder.events[1].header.EventDescriptor.Opcode, 1);
+	assert_int_equal(recorder.events[2].header.EventDescriptor.Opcode, 32);
+	assert_int_equal(recorder.events[2].header.ProviderId.Data1, 0xdef2fe46);
+	assert_int_equal(recorder.events[2].header.ThreadId, UINT32_MAX);
+	memcpy(words, recorder.events[2].payload, sizeof(words));
+	assert_true(words[0] == (uint64_t)recorder.events[1].header.TimeStamp.QuadPart);
+	assert_true(words[1] == ((uint64_t)8 << 32 | 4));
+	assert_true(words[2] == 0xfffff80000001000);
+	recorder_close(&recorder);
 }
 
 static void the_machine_has_limits_and_intervals(void **state)
@@ -902,6 +954,7 @@ int main(void)
 		ROW(group_masks_are_set_and_returned),
 		ROW(flags_with_a_group_are_kept_as_that_group),
 		ROW(stacks_are_enabled_by_event),
+		ROW(a_stack_follows_its_event),
 		ROW(the_machine_has_limits_and_intervals),
 		ROW(queries_list_registrations_and_enabling_sessions),
 		ROW(snapshots_list_processes),
