@@ -286,6 +286,25 @@ static bool read_property(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
+static bool add_argument(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct etw_error why;
+
+	if (node->key->size == 0) {
+		return yaml_wrong(in, node->key, "arguments: an argument needs a name");
+	}
+	return etw_provider_spec_argument(base, node->key->text, node->text, &why) ||
+	       yaml_wrong(in, node, "%s", why.text);
+}
+
+static const struct yaml_shape arguments_shape = {
+	.type = SHAPE_NAMES,
+	.item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_argument, .json = YAML_ANY_SCALAR),
+	.name = "arguments",
+	.help = "Arguments for the provider, an EventSource of .NET, such as EventCounterIntervalSec: 10; at most 1024 bytes of names and values, each with a NUL.",
+	.json = "'propertyNames': { 'minLength': 1 }",
+};
+
 static bool check_every(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const struct etw_provider_spec *spec = base;
@@ -365,6 +384,7 @@ static const struct yaml_row provider_rows[] = {
 	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(stack_id_rows), .before = begin_stack_ids,
 		     .whole = true, .json = "'minProperties': 1, 'maxProperties': 1"),
 	  .help = "With the property stack: ids of the events that get a call stack, or that get none, at most 64. Absent: all get one." },
+	{ .key = "arguments", .shape = &arguments_shape },
 	{ "payload",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = FILTERS_MOST, .items = "events",
 		     .item = YAML_SHAPE(
@@ -411,6 +431,19 @@ const struct yaml_shape provider_text_shape = {
 		"(:(([0-9]+|0[xX][0-9a-fA-F]+)(,([0-9]+|0[xX][0-9a-fA-F]+)){0,63},?)?"
 		"(:([0-9]+|0[xX][0-9a-fA-F]+)?(:([0-9]+|0[xX][0-9a-fA-F]+)?)?)?)?)?$",
 	.json = "'examples': ['Microsoft-Windows-DNS-Client:4']",
+};
+
+static const struct yaml_row need_rows[] = {
+	{ "provider", &provider_text_shape, .required = true },
+	{ .key = "arguments", .shape = &arguments_shape },
+};
+
+const struct yaml_shape provider_need_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(need_rows),
+	.before = begin_provider,
+	.other = &provider_text_shape,
+	.name = "provider_need",
 };
 
 /* ---- one session ---- */

@@ -46,9 +46,9 @@ bool session_has_name(const struct config_session *session, const char *name);
 /* Frees what the session owns. */
 void session_done(struct config_session *session);
 
-/* Shapes (config/yaml_rows.h): a session is read into a struct config_session, and the text
- * "Name:4:1,2" into a struct etw_provider_spec. */
+/* Shapes (config/yaml_rows.h): a session is read into a struct config_session, the text
+ * "Name:4:1,2" into a struct etw_provider_spec, and so is such a text with arguments. */
 struct yaml_shape;
-extern const struct yaml_shape session_shape, provider_text_shape;
+extern const struct yaml_shape session_shape, provider_text_shape, provider_need_shape;
 
 #endif

@@ -86,6 +86,10 @@ bool record_needs_add_provider(struct record_needs *needs, const struct etw_prov
 			known->properties |= spec.properties;
 			known->capture_at_start |= spec.capture_at_start;
 			known->capture_at_stop |= spec.capture_at_stop;
+			if (!known->arguments) {
+				known->arguments = spec.arguments;
+				known->arguments_size = spec.arguments_size;
+			}
 			return true;
 		}
 	}

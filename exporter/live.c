@@ -106,12 +106,16 @@ static void merge_ids(struct etw_provider_spec *into, const struct etw_provider_
 	}
 }
 
-/* Makes *into request what both request. Needs of collectors use the short form of a provider
- * only. */
+/* Makes *into request what both request. Needs of collectors have the short form of a provider,
+ * and arguments. */
 static void merge(struct etw_provider_spec *into, const struct etw_provider_spec *from)
 {
 	etw_provider_spec_widen(into, from);
 	merge_ids(into, from);
+	if (!into->arguments) { /* otherwise rule_set_warn_of_needs() warns if they differ */
+		into->arguments = from->arguments;
+		into->arguments_size = from->arguments_size;
+	}
 }
 
 static void add_need(struct live_providers *providers, const struct etw_provider_spec *need)

@@ -127,6 +127,7 @@ struct etw_payload_filter {
 enum {
 	ETW_PROVIDER_IDS_MAX = 64,
 	ETW_PROVIDER_PROCESSES_MAX = 8,
+	ETW_PROVIDER_ARGUMENTS_MAX = 1024, /* bytes */
 	ETW_PROVIDER_EXECUTABLES_MAX =
 		511, /* UTF-16 units, with semicolons, without the final NUL */
 	ETW_PROVIDER_LEVEL_DEFAULT = 5,
@@ -160,6 +161,10 @@ struct etw_provider_spec {
 	size_t process_id_count;
 	char *executables;   /* owned; "a.exe;b.exe"; NULL: all */
 	uint32_t properties; /* enum etw_provider_property */
+	/* Arguments for the provider, an EventSource of .NET: a name and a value, each in UTF-8
+	 * with its NUL, then the next name. Owned; NULL: none. */
+	char *arguments;
+	size_t arguments_size; /* bytes, with all NULs */
 	/* owned, with its members; at most one filter for each event id */
 	struct etw_payload_filter *payload;
 	size_t payload_count;
@@ -190,6 +195,15 @@ void etw_provider_spec_widen(struct etw_provider_spec *spec, const struct etw_pr
 /* Sets the name, or the GUID if the text is one in braces. */
 bool etw_provider_spec_name(struct etw_provider_spec *spec, const char *text, size_t size,
 			    struct etw_error *err);
+
+/* Adds an argument. Fails if the arguments together would have more than ETW_PROVIDER_ARGUMENTS_MAX
+ * bytes, and without memory; *spec is then unchanged. */
+bool etw_provider_spec_argument(struct etw_provider_spec *spec, const char *name, const char *value,
+				struct etw_error *err);
+
+/* Returns whether both have the same arguments in the same order. */
+bool etw_provider_spec_same_arguments(const struct etw_provider_spec *a,
+				      const struct etw_provider_spec *b);
 
 /* Returns the name, or the GUID in braces. text: at least GUID_TEXT_SIZE + 2 bytes, which receive
  * the GUID. */

@@ -31,11 +31,12 @@
 #include "lib/source/provider_spec.h"
 
 enum {
-	FILTERS_MAX = 5,
+	FILTERS_MAX = 6,
 	NO_WAIT = 0, /* do not wait for the callbacks of providers */
 	CAPTURE_LEAST_MS = 1000,
 	/* State that is captured at the stop must be written before it. */
 	CAPTURE_AT_STOP_MS = 10000,
+	ARGUMENTS_WAIT_MS = 1000,
 	RUNDOWN_KEYWORD = 0x10, /* names of files */
 };
 
@@ -409,6 +410,12 @@ static void add_ids(struct filters *filters, ULONG type, struct id_filter *filte
 static void fill_filters(struct filters *filters, const struct etw_provider_spec *provider)
 {
 	filters->count = 0;
+	if (provider->arguments) {
+		/* An EventSource takes the type as a command: 0 stands for "update", anything else
+		 * for no command that it knows (lib/live/arguments_win32.c). */
+		add_filter(filters, EVENT_FILTER_TYPE_NONE, provider->arguments,
+			   provider->arguments_size);
+	}
 	add_ids(filters, EVENT_FILTER_TYPE_EVENT_ID, &filters->ids, provider->ids,
 		provider->id_count, provider->ids_out);
 	if (provider->properties & ETW_PROVIDER_STACK) {
@@ -586,10 +593,15 @@ ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
 	const struct etw_provider_spec *provider = &live->list.providers[index];
 	struct patience patience = patience_now();
-	ULONG status =
-		provider->capture_at_start != 0 ?
-			capture(live, session, provider, provider->capture_at_start, &patience) :
-			enable(live, session, provider, provider->any, NO_WAIT);
+	ULONG status;
+
+	complain(live, provider,
+		 "programs that start from now on do not get its arguments, because these could "
+		 "not be written to the registry",
+		 arguments_publish(session, provider));
+	status = provider->capture_at_start != 0 ?
+			 capture(live, session, provider, provider->capture_at_start, &patience) :
+			 enable(live, session, provider, provider->any, NO_WAIT);
 
 	complain_of_enabling(live, provider, status);
 	if (status == ERROR_SUCCESS && live->canary && index == live->list.canary_index) {
@@ -608,10 +620,10 @@ ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uin
 
 /* Passes no level, keywords and filters, as other programs do: what Windows does with them here is
  * not documented. */
-static ULONG disable(TRACEHANDLE session, const GUID *provider)
+static ULONG disable(TRACEHANDLE session, const GUID *provider, ULONG timeout_ms)
 {
 	return EnableTraceEx2(session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0,
-			      NO_WAIT, NULL);
+			      timeout_ms, NULL);
 }
 
 void enable_changes(struct live *live, TRACEHANDLE session, bool on)
@@ -632,7 +644,7 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 		return;
 	}
 	if (!on) {
-		disable(session, &guid);
+		disable(session, &guid, NO_WAIT);
 		return;
 	}
 	etw_provider_spec_init(&spec);
@@ -671,8 +683,16 @@ void disable_provider(struct live *live, TRACEHANDLE session,
 				     capture(live, session, provider, provider->capture_at_stop,
 					     &patience));
 	}
-	status = disable(session, &guid);
+	status = disable(session, &guid, NO_WAIT);
 	if (status != ERROR_WMI_INSTANCE_NOT_FOUND) { /* with its session it was disabled, too */
 		complain(live, provider, "it could not be disabled", status);
 	}
+}
+
+void disable_for_arguments(TRACEHANDLE session, const struct etw_provider_spec *provider)
+{
+	GUID guid = live_windows_guid(&provider->guid);
+
+	arguments_withdraw(session, provider);
+	disable(session, &guid, ARGUMENTS_WAIT_MS);
 }

@@ -11,6 +11,7 @@
  *   volumes_win32.c      volumes and disks, read directly
  *   services_win32.c     services, read directly
  *   running_win32.c      what runs and is registered on the machine
+ *   arguments_win32.c    arguments of providers, for processes that start later
  *   enable_win32.c       providers: enabling, filters, capturing state
  *   session_win32.c      the session: start, stale sessions, stop, changes by other programs
  *   attach_win32.c       a session that another program controls
@@ -492,6 +493,14 @@ bool running_each_enabled(const GUID *provider, running_enabled *each, void *con
  * session. */
 bool running_is_disabled(const GUID *provider, TRACEHANDLE session);
 
+/* ---- arguments of providers ---- */
+
+/* Writes the arguments of a provider, if it has any, to where processes look that register it
+ * later. */
+ULONG arguments_publish(TRACEHANDLE session, const struct etw_provider_spec *provider);
+/* Deletes them again. */
+void arguments_withdraw(TRACEHANDLE session, const struct etw_provider_spec *provider);
+
 /* ---- providers ---- */
 
 /*
@@ -520,6 +529,9 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on);
  * to capture their state is counted from then on. */
 void disable_provider(struct live *live, TRACEHANDLE session,
 		      const struct etw_provider_spec *provider, uint64_t began_ns);
+/* Disables a provider that is enabled again with other arguments than these, and waits for its
+ * processes: they take arguments only of a session that is new to them. */
+void disable_for_arguments(TRACEHANDLE session, const struct etw_provider_spec *provider);
 
 /* ---- the session; these functions take the lock ---- */
 

@@ -5,8 +5,9 @@
  * Enabling a provider once more replaces its level, keywords and filters in the session, without a
  * gap ("EnableTraceEx2 function", Microsoft Learn). So an unchanged provider is not touched, a
  * changed one is enabled again, and one that is no longer configured is disabled; events that it
- * wrote before are still delivered. All errors in the configuration are found earlier, when the
- * change is made.
+ * wrote before are still delivered. A provider with other arguments than before is disabled first,
+ * because its processes take arguments only when a session is new to them. All errors in the
+ * configuration are found earlier, when the change is made.
  */
 #include <stdlib.h>
 
@@ -76,6 +77,7 @@ static void disable_removed(struct etw_live_change *change, TRACEHANDLE session)
 		const struct etw_provider_spec *provider = &live->list.providers[i];
 
 		if (find(&change->list, provider) == change->list.count) {
+			arguments_withdraw(session, provider);
 			disable_provider(live, session, provider, began_ns);
 		}
 	}
@@ -90,10 +92,15 @@ static void enable_changed(struct etw_live_change *change, TRACEHANDLE session)
 		const struct etw_provider_spec *provider = &live->list.providers[i];
 		size_t before = find(former, provider);
 
-		if (before == former->count ||
-		    !provider_spec_equal(provider, &former->providers[before])) {
-			enable_provider(live, session, i);
+		if (before < former->count &&
+		    provider_spec_equal(provider, &former->providers[before])) {
+			continue;
 		}
+		if (before < former->count &&
+		    !etw_provider_spec_same_arguments(provider, &former->providers[before])) {
+			disable_for_arguments(session, &former->providers[before]);
+		}
+		enable_provider(live, session, i);
 	}
 	/* The former configuration had the provider that reports changes; we still need it, so
 	 * enable it again. */

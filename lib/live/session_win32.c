@@ -889,11 +889,28 @@ static void clear_session(struct live *live)
 	live->emergency_number = 0;
 }
 
+/* Deletes the arguments of the providers of a session that no longer runs. */
+static void withdraw_arguments(struct live *live, TRACEHANDLE session)
+{
+	if (session == 0 || is_attached(live)) {
+		return;
+	}
+	os_mutex_lock(&live->settings);
+	for (size_t i = 0; i < live->list.count; i++) {
+		arguments_withdraw(session, &live->list.providers[i]);
+	}
+	os_mutex_unlock(&live->settings);
+}
+
 void session_forget(struct live *live)
 {
+	TRACEHANDLE session;
+
 	os_mutex_lock(&live->lock);
+	session = live->session;
 	clear_session(live);
 	os_mutex_unlock(&live->lock);
+	withdraw_arguments(live, session);
 	canaries_end(live);
 }
 
@@ -979,6 +996,7 @@ void session_stop(struct live *live)
 	session = live->session;
 	clear_session(live);
 	os_mutex_unlock(&live->lock);
+	withdraw_arguments(live, session);
 	if (session == 0 || status == ERROR_WMI_INSTANCE_NOT_FOUND) {
 		return;
 	}

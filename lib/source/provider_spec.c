@@ -72,12 +72,15 @@ void etw_provider_spec_done(struct etw_provider_spec *spec)
 {
 	free(spec->name);
 	free(spec->executables);
+	free(spec->arguments);
 	for (size_t i = 0; i < spec->payload_count; i++) {
 		payload_filter_done(&spec->payload[i]);
 	}
 	free(spec->payload);
 	spec->name = NULL;
 	spec->executables = NULL;
+	spec->arguments = NULL;
+	spec->arguments_size = 0;
 	spec->payload = NULL;
 	spec->payload_count = 0;
 }
@@ -189,6 +192,30 @@ bool etw_provider_spec_parse(struct etw_provider_spec *spec, const char *text,
 	return *at == '\0' || error_set(err, ETW_ERROR_CONFIG, "'%s' has too many parts", text);
 }
 
+bool etw_provider_spec_argument(struct etw_provider_spec *spec, const char *name, const char *value,
+				struct etw_error *err)
+{
+	size_t name_size = strlen(name) + 1, value_size = strlen(value) + 1;
+	size_t room = ETW_PROVIDER_ARGUMENTS_MAX - spec->arguments_size;
+	char *grown;
+
+	if (name_size > room || value_size > room - name_size) {
+		return error_set(err, ETW_ERROR_CONFIG,
+				 "arguments: names and values, each with a NUL, have more than %d "
+				 "bytes, which is all that Windows takes",
+				 ETW_PROVIDER_ARGUMENTS_MAX);
+	}
+	grown = realloc(spec->arguments, spec->arguments_size + name_size + value_size);
+	if (!grown) {
+		return error_no_memory(err, "the arguments of a provider");
+	}
+	memcpy(grown + spec->arguments_size, name, name_size);
+	memcpy(grown + spec->arguments_size + name_size, value, value_size);
+	spec->arguments = grown;
+	spec->arguments_size += name_size + value_size;
+	return true;
+}
+
 static char *copy_of(const char *text)
 {
 	return text ? text_duplicate(text, strlen(text)) : NULL;
@@ -219,8 +246,11 @@ bool provider_spec_copy(struct etw_provider_spec *to, const struct etw_provider_
 	*to = *from;
 	to->name = copy_of(from->name);
 	to->executables = copy_of(from->executables);
+	to->arguments = from->arguments ? text_duplicate(from->arguments, from->arguments_size) :
+					  NULL;
 	copied = copy_payload(to, from);
-	return copied && !to->name == !from->name && !to->executables == !from->executables;
+	return copied && !to->name == !from->name && !to->executables == !from->executables &&
+	       !to->arguments == !from->arguments;
 }
 
 const char *etw_provider_spec_label(const struct etw_provider_spec *spec, char *text)
@@ -283,11 +313,20 @@ static bool scope_equal(const struct etw_provider_spec *a, const struct etw_prov
 	       text_same(a->executables, b->executables);
 }
 
+bool etw_provider_spec_same_arguments(const struct etw_provider_spec *a,
+				      const struct etw_provider_spec *b)
+{
+	return a->arguments_size == b->arguments_size &&
+	       (a->arguments_size == 0 ||
+		memcmp(a->arguments, b->arguments, a->arguments_size) == 0);
+}
+
 bool provider_spec_equal(const struct etw_provider_spec *a, const struct etw_provider_spec *b)
 {
 	return etw_guid_equal(&a->guid, &b->guid) && a->level == b->level && a->any == b->any &&
 	       a->all == b->all && a->properties == b->properties && scope_equal(a, b) &&
-	       payload_equal(a, b) && a->capture_at_start == b->capture_at_start &&
+	       etw_provider_spec_same_arguments(a, b) && payload_equal(a, b) &&
+	       a->capture_at_start == b->capture_at_start &&
 	       a->capture_at_stop == b->capture_at_stop &&
 	       a->capture_every_ms == b->capture_every_ms &&
 	       a->capture_timeout_ms == b->capture_timeout_ms;

@@ -624,6 +624,7 @@ static void every_key_of_a_session_is_read(void **state)
 			  "        process_ids: [4, 8]\n"
 			  "        executables: [a.exe, b.exe]\n"
 			  "        properties: [sid, stack]\n"
+			  "        arguments: { EventCounterIntervalSec: 10, Empty: '' }\n"
 			  "        payload:\n"
 			  "          - { event: 7, all: [{ field: Size, between: [-1, 0x10] }, "
 			  "{ ne: 5, field: Status }] }\n"
@@ -647,7 +648,7 @@ static void every_key_of_a_session_is_read(void **state)
 	assert_int_equal(kernel->buffers_min, 8);
 	assert_int_equal(kernel->buffers_max, 9);
 	assert_false(kernel->rundown);
-	assert_int_equal(kernel->line, 19);
+	assert_int_equal(kernel->line, 20);
 	assert_string_equal(user->name, "noise");
 	assert_int_equal(user->logger, LOGGER_USER);
 	assert_false(user->takeover);
@@ -672,6 +673,7 @@ static void every_key_of_a_session_is_read(void **state)
 	assert_int_equal(provider->process_ids[1], 8);
 	assert_string_equal(provider->executables, "a.exe;b.exe");
 	assert_int_equal(provider->properties, ETW_PROVIDER_SID | ETW_PROVIDER_STACK);
+	assert_int_equal(provider->arguments_size, 24 + 3 + 6 + 1);
 	assert_int_equal(provider->payload_count, 2);
 	assert_int_equal(provider->payload[0].event, 7);
 	assert_false(provider->payload[0].any);
@@ -871,6 +873,10 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		{ "sessions: { a: { providers: [{ provider: P, properties: [all] }] } }\n",
 		  "1:58: unknown property 'all'; known: sid, session_id, stack, "
 		  "process_start_key, no_keyword_0, container_id" },
+		{ "sessions: { a: { providers: [{ provider: P, arguments: { '': 1 } }] } }\n",
+		  "1:58: arguments: an argument needs a name" },
+		{ "sessions: { a: { providers: [{ provider: P, arguments: [1] }] } }\n",
+		  "1:56: arguments: expected a map, found a list" },
 		{ "sessions: { a: { providers: [{ provider: P, capture_state: { every: 5m } }] } "
 		  "}\n",
 		  "1:69: every: repeats at_start, which is missing" },

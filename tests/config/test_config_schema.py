@@ -49,7 +49,7 @@ RIGHT_CONFIGS = [
     "sessions: { mine: { providers: [{ provider: A, level: 5, any: 0xffffffffffffffff, all: 0, ids: { exclude: [65535] },"
     " process_ids: [4], executables: [svchost.exe], properties: [sid, session_id, stack, process_start_key, no_keyword_0],"
     " capture_state: { at_start: 1, at_stop: 0, every: 24h } }] } }",
-    "sessions: { mine: { providers: [{ provider: A, payload: [] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, arguments: { EventCounterIntervalSec: 10, b: 'c', d: on }, payload: [] }] } }",
     "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 65535, all: [{ field: B, eq: -1 }, { field: B, ne: 0x10 },"
     " { field: B, lt: 1 }, { field: B, le: 1 }, { field: B, gt: 1 }, { field: B, ge: 18446744073709551615 }, { field: B, modulo: 2 },"
     " { field: B, between: [-9223372036854775808, 5] }] }, { any: [{ is: c, field: B }, { field: B, is_not: '1' },"
@@ -152,6 +152,9 @@ WRONG_CONFIGS = [
     "sessions: { mine: { providers: [{ provider: A, process_ids: [1, 2, 3, 4, 5, 6, 7, 8, 9] }] } }",
     "sessions: { mine: { providers: [{ provider: A, executables: ['a.exe;b.exe'] }] } }",
     "sessions: { mine: { providers: [{ provider: A, properties: [stacks] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, arguments: [a] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, arguments: { '': a } }] } }",
+    "sessions: { mine: { providers: [{ provider: A, arguments: { a: { b: c } } }] } }",
     "sessions: { mine: { providers: [{ provider: A, payload: { event: 1 } }] } }",
     "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1 }] }] } }",
     "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 65536, all: [{ field: B, eq: 1 }] }] }] } }",
@@ -176,7 +179,7 @@ COLLECTOR = """
 collector: mine
 help: Of the test.
 default: off
-needs: { kernel: [DISK_IO], providers: ['Microsoft-Windows-DNS-Client:4:3008'] }
+needs: { kernel: [DISK_IO], providers: ['Microsoft-Windows-DNS-Client:4:3008', { provider: 'System.Runtime:1', arguments: { a: 1 } }] }
 metrics:
   - name: test_writes_total
     type: counter
@@ -260,6 +263,9 @@ WRONG_COLLECTORS = [
     ("[DISK_IO]", "[DISC_IO]"),
     ("[DISK_IO]", "DISK_IO"),
     ("DNS-Client:4:3008", "DNS-Client:300"),
+    ("arguments: { a: 1 }", "arguments: [a]"),
+    ("arguments: { a: 1 }", "level: 4"),
+    ("provider: 'System.Runtime:1', ", ""),
     ("kernel: ", "kernels: "),
     ("test_writes_total", "test_writes"),
     ("test_writes_total", "Test_writes_total"),

@@ -235,6 +235,21 @@ warned shop.yaml
 collector "{ providers: ['Microsoft-Windows-Kernel-Process:5::0x20'] }" Microsoft-Windows-Kernel-Process/1
 warned needs_config.yaml "needs.yaml:11:18: warning: no session is asked for 'Microsoft-Windows-Kernel-Process/1': 'needs' names this \
 provider, but leaves the event out by its id, level or keywords"
+# A provider gets one set of arguments.
+arguments() {
+	sed "s/^needs:.*/needs: { providers: [{ provider: '$1', arguments: { $2 } }] }/; s/^collector: .*/collector: $3/; s/etw_mine/etw_$3/" \
+		needs.yaml >"$3.yaml"
+}
+collector '{}' System.Runtime/EventCounters
+arguments System.Runtime:1 'EventCounterIntervalSec: 10' first
+arguments '{49592c0f-5a05-516d-aa4b-a64e02026c89}:1' 'EventCounterIntervalSec: 5' second
+printf 'collector_files: [first.yaml, second.yaml]\n' >arguments.yaml
+warned arguments.yaml "second.yaml:4:34: warning: these arguments are not used: 'System.Runtime' is in the collector 'first' with other arguments, or none"
+arguments System.Runtime:1 'EventCounterIntervalSec: 10' second
+warned arguments.yaml
+printf 'sessions: { s: { providers: [System.Runtime:1] } }\n' >>arguments.yaml
+warned arguments.yaml "first.yaml:4:34: warning: these arguments are not used: 'System.Runtime' is in 'sessions' with other arguments, or none" \
+	"second.yaml:4:34: warning: these arguments are not used: 'System.Runtime' is in 'sessions' with other arguments, or none"
 # Misspelt, in one place or in both.
 collector "{ providers: ['Microsoft-Windows-DNS-Cliennt:4'] }" Microsoft-Windows-DNS-Client/3008
 warned needs_config.yaml \

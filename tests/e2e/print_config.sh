@@ -28,6 +28,7 @@ sessions:
         process_ids: [4, 8]
         executables: [svchost.exe, "two words.exe"]
         properties: [sid, stack]
+        arguments: { EventCounterIntervalSec: 10, "a b": "c: 'd' # e", empty: '' }
         payload:
           - { event: 3008, all: [{ field: Status, '!=': 0 }, { field: N, between: [-5, 9] }] }
           - { event: 3009, any: [{ field: Name, contains: "'quoted' # not a comment" }] }

@@ -328,7 +328,7 @@ bool fake_etw_other_enable(const char *name, const GUID *provider, uint8_t level
 	if (done) {
 		fake_changes_provider(session, provider, &enable, fake.options.other_pid);
 		(void)fake_providers_notify(provider, &fake_no_guid, sum.is_enabled, sum.level,
-					    sum.match_any, sum.match_all);
+					    sum.match_any, sum.match_all, NULL);
 	}
 	fake_unlock();
 	return done;
@@ -347,7 +347,7 @@ bool fake_etw_other_disable(const char *name, const GUID *provider)
 	if (done) {
 		fake_changes_provider(session, provider, NULL, fake.options.other_pid);
 		(void)fake_providers_notify(provider, &fake_no_guid, sum.is_enabled, sum.level,
-					    sum.match_any, sum.match_all);
+					    sum.match_any, sum.match_all, NULL);
 	}
 	fake_unlock();
 	return done;

@@ -58,12 +58,13 @@ struct fake_union fake_enable_union(const GUID *provider)
 }
 
 /* Notifies a provider of what is enabled now. */
-static uint64_t notify_union(const GUID *provider, const GUID *source)
+static uint64_t notify_union(const GUID *provider, const GUID *source,
+			     const struct fake_provider_filter *filter)
 {
 	struct fake_union sum = fake_enable_union(provider);
 
 	return fake_providers_notify(provider, source, sum.is_enabled, sum.level, sum.match_any,
-				     sum.match_all);
+				     sum.match_all, filter);
 }
 
 static void free_filters(struct fake_enable *enable)
@@ -138,7 +139,7 @@ void fake_enable_session_gone(struct fake_session *session)
 
 		fake_enable_clear(session, &provider);
 		if (!fake_otherwise("P4")) {
-			(void)notify_union(&provider, &fake_no_guid);
+			(void)notify_union(&provider, &fake_no_guid, NULL);
 		}
 	}
 }
@@ -215,7 +216,19 @@ static bool read_payload(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enab
 	return true;
 }
 
-static bool read_filter(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enable *enable)
+/* A filter of these types is the provider's own: Windows passes it on and looks at nothing in it.
+ */
+static bool keep_for_provider(const EVENT_FILTER_DESCRIPTOR *filter,
+			      struct fake_provider_filter *own)
+{
+	own->type = filter->Type;
+	own->size = filter->Size;
+	memcpy(own->data, filter_data(filter), filter->Size);
+	return true;
+}
+
+static bool read_filter(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enable *enable,
+			struct fake_provider_filter *own)
 {
 	if (filter->Ptr == 0 || filter->Size == 0 ||
 	    filter->Size > (filter->Type == EVENT_FILTER_TYPE_PAYLOAD ? FAKE_MAX_FILTER_PAYLOAD :
@@ -223,8 +236,9 @@ static bool read_filter(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enabl
 		return false;
 	}
 	switch (filter->Type) {
+	case EVENT_FILTER_TYPE_NONE:
 	case EVENT_FILTER_TYPE_SCHEMATIZED:
-		return true; /* only the provider interprets it */
+		return keep_for_provider(filter, own);
 	case EVENT_FILTER_TYPE_PID:
 		return read_pids(filter, enable);
 	case EVENT_FILTER_TYPE_EXECUTABLE_NAME:
@@ -248,7 +262,7 @@ static bool read_filter(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enabl
 }
 
 static uint32_t read_parameters(const ENABLE_TRACE_PARAMETERS *parameters,
-				struct fake_enable *enable)
+				struct fake_enable *enable, struct fake_provider_filter *own)
 {
 	ULONG count;
 
@@ -281,7 +295,7 @@ static uint32_t read_parameters(const ENABLE_TRACE_PARAMETERS *parameters,
 				return ERROR_INVALID_PARAMETER;
 			}
 		}
-		if (!read_filter(&parameters->EnableFilterDesc[i], enable)) {
+		if (!read_filter(&parameters->EnableFilterDesc[i], enable, own)) {
 			return ERROR_INVALID_PARAMETER;
 		}
 	}
@@ -294,6 +308,7 @@ static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 			     struct fake_enable *enable, const ENABLE_TRACE_PARAMETERS *parameters,
 			     uint64_t *ticket)
 {
+	struct fake_provider_filter own = { .size = 0 };
 	struct fake_session *session;
 	uint32_t masks[8];
 	uint32_t error;
@@ -304,7 +319,7 @@ static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 		return ERROR_INVALID_PARAMETER;
 	}
 	if (parameters) {
-		error = read_parameters(parameters, enable);
+		error = read_parameters(parameters, enable, &own);
 		if (error != 0) {
 			return error;
 		}
@@ -335,14 +350,14 @@ static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 		if (error == 0) {
 			enable->executables = NULL; /* the session's now */
 			enable->payload = NULL;
-			*ticket = notify_union(provider, &enable->source);
+			*ticket = notify_union(provider, &enable->source, &own);
 			fake_changes_provider(session, provider, enable, GetCurrentProcessId());
 		}
 		return error;
 	}
 	if (code == EVENT_CONTROL_CODE_DISABLE_PROVIDER) {
 		if (fake_enable_clear(session, provider)) {
-			*ticket = notify_union(provider, &enable->source);
+			*ticket = notify_union(provider, &enable->source, NULL);
 			fake_changes_provider(session, provider, NULL, GetCurrentProcessId());
 		}
 		return 0;
@@ -351,7 +366,7 @@ static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 		*ticket = fake_providers_notify(provider, &enable->source,
 						EVENT_CONTROL_CODE_CAPTURE_STATE,
 						fake_otherwise("P1") ? 5 : enable->level,
-						enable->match_any, enable->match_all);
+						enable->match_any, enable->match_all, &own);
 	}
 	return 0;
 }

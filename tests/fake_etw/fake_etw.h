@@ -299,6 +299,10 @@ struct fake_etw_callback {
 	uint8_t level;
 	uint64_t match_any;
 	uint64_t match_all;
+	/* The filter that is for the provider itself. */
+	uint32_t filter_type;
+	uint32_t filter_size; /* 0: none */
+	uint8_t filter[1024];
 };
 
 struct fake_etw_provider; /* opaque */
@@ -475,6 +479,11 @@ void fake_etw_remove_service(const char *name);
 
 /* A number below HKEY_LOCAL_MACHINE. */
 void fake_etw_set_registry(const char *key, const char *value, uint32_t number);
+
+/* Copies a binary value that the program has written below HKEY_LOCAL_MACHINE, and returns its
+ * size; 0: there is none. */
+size_t fake_etw_registry_bytes(const char *key, const char *value, uint8_t *bytes, size_t size);
+unsigned fake_etw_registry_values(void); /* how many there are */
 
 /* --- schemas --- */
 

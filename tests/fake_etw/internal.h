@@ -51,7 +51,10 @@ enum {
 									call(OpenSCManagerW) call(                       \
 										EnumServicesStatusExW)                   \
 										call(I_QueryTagInformation)              \
-											call(RegGetValueW) call(NtQuerySystemInformation)
+											call(RegGetValueW) call(NtQuerySystemInformation) \
+												call(RegCreateKeyExW)            \
+												call(RegSetValueExW)             \
+												call(RegDeleteKeyValueW)
 
 enum fake_call {
 #define FAKE_CALL(name) CALL_##name,
@@ -124,6 +127,12 @@ struct fake_enable {
 	uint16_t stack_ids[FAKE_MAX_FILTER_IDS];
 	WCHAR *executables; /* owned: names with semicolons between; NULL: all */
 	void *payload;      /* owned: what TdhAggregatePayloadFilters made; NULL: none */
+};
+
+/* The filter of a call that is for the provider itself. */
+struct fake_provider_filter {
+	uint32_t type, size;
+	uint8_t data[1024];
 };
 
 struct fake_session {
@@ -379,8 +388,10 @@ bool fake_providers_at(size_t index, GUID *guid, uint32_t *pid);
 void fake_providers_reset(void);          /* without the lock */
 unsigned fake_providers_registered(void); /* without the lock */
 /* Queues a callback for all registrations of a provider; returns what to wait for, 0: nothing. */
+/* filter: NULL: none. */
 uint64_t fake_providers_notify(const GUID *provider, const GUID *source, ULONG is_enabled,
-			       uint8_t level, uint64_t match_any, uint64_t match_all);
+			       uint8_t level, uint64_t match_any, uint64_t match_all,
+			       const struct fake_provider_filter *filter);
 /* Waits until it has been done; false: not within that time. */
 bool fake_providers_wait(uint64_t ticket, uint32_t timeout_ms);
 
@@ -421,6 +432,7 @@ void fake_disks_reset(void);
 
 /* services.c */
 void fake_services_reset(void);
+void fake_registry_reset(void);
 void fake_services_change(unsigned look); /* of a restless machine */
 
 /* classic.c */

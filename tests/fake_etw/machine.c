@@ -118,6 +118,7 @@ void fake_machine_reset(void)
 	}
 	fake_disks_reset();
 	fake_services_reset();
+	fake_registry_reset();
 	process_count = 0;
 	thread_count = 0;
 	profile_enabled = false;

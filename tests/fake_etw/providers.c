@@ -69,6 +69,9 @@ static void call_back(struct registration *registration, const struct fake_etw_c
 	REGHANDLE handle = registration->handle;
 	PENABLECALLBACK function = registration->callback;
 	void *context = registration->context;
+	EVENT_FILTER_DESCRIPTOR filter = { .Ptr = (ULONGLONG)(ULONG_PTR)callback->filter,
+					   .Size = callback->filter_size,
+					   .Type = callback->filter_type };
 
 	if (!function) {
 		return;
@@ -76,7 +79,7 @@ static void call_back(struct registration *registration, const struct fake_etw_c
 	registration->busy++;
 	fake_unlock();
 	function(&callback->source, callback->is_enabled, callback->level, callback->match_any,
-		 callback->match_all, NULL, context);
+		 callback->match_all, callback->filter_size > 0 ? &filter : NULL, context);
 	fake_lock();
 	registration = registration_of(handle);
 	if (registration) {
@@ -110,9 +113,21 @@ static void run(void *context)
 }
 
 uint64_t fake_providers_notify(const GUID *provider, const GUID *source, ULONG is_enabled,
-			       uint8_t level, uint64_t match_any, uint64_t match_all)
+			       uint8_t level, uint64_t match_any, uint64_t match_all,
+			       const struct fake_provider_filter *filter)
 {
+	struct fake_etw_callback callback = { .source = *source,
+					      .is_enabled = is_enabled,
+					      .level = level,
+					      .match_any = match_any,
+					      .match_all = match_all };
 	bool any = false;
+
+	if (filter) {
+		callback.filter_type = filter->type;
+		callback.filter_size = filter->size;
+		memcpy(callback.filter, filter->data, sizeof(callback.filter));
+	}
 
 	for (size_t i = 0; i < REGISTRATIONS; i++) {
 		const struct registration *registration = &registrations[i];
@@ -124,10 +139,8 @@ uint64_t fake_providers_notify(const GUID *provider, const GUID *source, ULONG i
 		if (queued == NOTIFICATIONS) {
 			abort();
 		}
-		queue[queued++] = (struct notification){ ++last_ticket,
-							 registration->handle,
-							 { *source, is_enabled, level, match_any,
-							   match_all } };
+		queue[queued++] =
+			(struct notification){ ++last_ticket, registration->handle, callback };
 		any = true;
 	}
 	if (any && !running) {
@@ -242,8 +255,10 @@ static struct registration *add(const GUID *provider, PENABLECALLBACK callback, 
 	*handle = registration->handle;
 	if (sum.is_enabled != 0) {
 		/* Source and filter data are those of a call that is long over: none. */
-		struct fake_etw_callback state = { fake_no_guid, 1, sum.level, sum.match_any,
-						   sum.match_all };
+		struct fake_etw_callback state = { .is_enabled = 1,
+						   .level = sum.level,
+						   .match_any = sum.match_any,
+						   .match_all = sum.match_all };
 
 		call_back(registration, &state);
 	}
@@ -453,9 +468,17 @@ static VOID NTAPI on_callback(LPCGUID source, ULONG is_enabled, UCHAR level, ULO
 			      ULONGLONG match_all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
 {
 	struct fake_etw_provider *provider = context;
-	struct fake_etw_callback callback = { *source, is_enabled, level, match_any, match_all };
+	struct fake_etw_callback callback = { .source = *source,
+					      .is_enabled = is_enabled,
+					      .level = level,
+					      .match_any = match_any,
+					      .match_all = match_all };
 
-	(void)filter;
+	if (filter) {
+		callback.filter_type = filter->Type;
+		callback.filter_size = filter->Size;
+		memcpy(callback.filter, (const void *)(ULONG_PTR)filter->Ptr, filter->Size);
+	}
 	fake_lock();
 	if (provider->callback_count < CALLBACKS) {
 		provider->callbacks[provider->callback_count++] = callback;

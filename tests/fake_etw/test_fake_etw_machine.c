@@ -732,6 +732,31 @@ static void the_registry_has_numbers(void **state)
 			 ERROR_FILE_NOT_FOUND);
 }
 
+#define A_KEY "SOFTWARE\\Wow6432Node\\Microsoft\\Windows\\CurrentVersion\\Winevt\\Publishers\\{a}"
+
+static void the_registry_has_values_of_providers(void **state)
+{
+	static const WCHAR path[] = u"SOFTWARE\\Wow6432Node\\Microsoft\\Windows\\"
+				    u"CurrentVersion\\Winevt\\Publishers\\{a}";
+	uint8_t bytes[8];
+	HKEY key;
+
+	(void)state;
+	assert_int_equal(RegCreateKeyExW(HKEY_LOCAL_MACHINE, path, 0, NULL, REG_OPTION_VOLATILE,
+					 KEY_SET_VALUE, NULL, &key, NULL),
+			 0);
+	assert_int_equal(RegSetValueExW(key, u"Name", 0, REG_BINARY, (const BYTE *)"abc", 3), 0);
+	assert_int_equal(RegSetValueExW(key, u"Name", 0, REG_BINARY, (const BYTE *)"de", 2), 0);
+	assert_int_equal(RegCloseKey(key), 0);
+	assert_int_equal(fake_etw_registry_values(), 1);
+	assert_int_equal(fake_etw_registry_bytes(A_KEY, "Name", bytes, sizeof bytes), 2);
+	assert_memory_equal(bytes, "de", 2);
+	assert_int_equal(RegDeleteKeyValueW(HKEY_LOCAL_MACHINE, path, u"Name"), 0);
+	assert_int_equal(RegDeleteKeyValueW(HKEY_LOCAL_MACHINE, path, u"Name"),
+			 ERROR_FILE_NOT_FOUND);
+	assert_int_equal(fake_etw_registry_values(), 0);
+}
+
 static void containers_have_no_system_loggers(void **state)
 {
 	static const struct fake_etw_options container = { .container = true };
@@ -971,6 +996,7 @@ int main(void)
 		ROW(services_have_tags),
 		ROW(processes_have_memory),
 		ROW(the_registry_has_numbers),
+		ROW(the_registry_has_values_of_providers),
 		ROW(containers_have_no_system_loggers),
 		ROW(privileges_have_names),
 		ROW(clocks_can_be_set_and_jump),

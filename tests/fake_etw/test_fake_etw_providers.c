@@ -449,6 +449,40 @@ static void a_filter_has_at_most_1024_bytes(void **state)
 			 ERROR_INVALID_PARAMETER);
 }
 
+/* Windows passes such a filter on to the processes that have the provider; later ones get none. */
+static void a_filter_of_the_provider_reaches_it(void **state)
+{
+	static const ULONG types[] = { EVENT_FILTER_TYPE_NONE, EVENT_FILTER_TYPE_SCHEMATIZED };
+	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	struct fake_etw_provider *late;
+	struct fake_etw_callback callbacks[2];
+	TRACEHANDLE one;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(filter_by(one, types[i],
+					   "a\0"
+					   "1",
+					   4),
+				 0);
+	}
+	assert_true(fake_etw_wait_idle(5000));
+	assert_int_equal(fake_etw_provider_callbacks(provider, callbacks, 2), 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(callbacks[i].filter_type, types[i]);
+		assert_int_equal(callbacks[i].filter_size, 4);
+		assert_memory_equal(callbacks[i].filter,
+				    "a\0"
+				    "1",
+				    4);
+	}
+	late = fake_etw_provider_open(&some_provider, NULL, NULL);
+	assert_int_equal(fake_etw_provider_callbacks(late, callbacks, 1), 1);
+	assert_int_equal(callbacks[0].is_enabled, 1);
+	assert_int_equal(callbacks[0].filter_size, 0);
+}
+
 static const GUID an_event_class = { 0xc1a55e5, 1, 2, { 3 } };
 
 static unsigned try_classic(UCHAR level)
@@ -998,6 +1032,7 @@ int main(void)
 		ROW(filters_choose_events),
 		ROW(filters_that_make_no_sense_are_refused),
 		ROW(a_filter_has_at_most_1024_bytes),
+		ROW(a_filter_of_the_provider_reaches_it),
 		ROW(a_classic_provider_is_enabled_by_its_control_guid),
 		ROW(the_last_session_has_a_classic_provider),
 		ROW(properties_add_items),

@@ -628,7 +628,7 @@ static const struct yaml_row need_rows[] = {
 		     .item = YAML_SHAPE(.type = SHAPE_WORD, .what = "kernel flag",
 					.words = etw_kernel_flag_names, .read = read_kernel_flag)),
 	  .help = "Kernel flags: EVENT_TRACE_FLAG_* without the prefix." },
-	{ "providers", YAML_SHAPE(.type = SHAPE_LIST, .item = &provider_text_shape),
+	{ "providers", YAML_SHAPE(.type = SHAPE_LIST, .item = &provider_need_shape),
 	  YAML_TO_LIST(struct collector, providers, provider_count),
 	  .help = "Providers to enable." },
 	{ "without_kernel", YAML_SHAPE(.type = SHAPE_LIST, .item = &provider_text_shape),

@@ -194,6 +194,7 @@ static void add_request(struct requests *requests, const struct request *request
 	resolve(requests, to);
 }
 
+/* Returns the node that names the provider in an entry of a list. */
 static const struct yaml_node *entry_at(const struct yaml_node *list, size_t index)
 {
 	const struct yaml_node *entry = list->first;
@@ -201,7 +202,7 @@ static const struct yaml_node *entry_at(const struct yaml_node *list, size_t ind
 	while (index-- > 0) {
 		entry = entry->next;
 	}
-	return entry;
+	return entry->type == YAML_MAP ? yaml_find(entry, "provider") : entry;
 }
 
 /* kernel: sessions have kernel events, so that providers that replace them are not asked for. */
@@ -232,10 +233,9 @@ static void add_session(struct requests *requests, const struct config *config,
 
 	for (size_t i = 0; i < session->provider_count; i++) {
 		const struct yaml_node *keys = yaml_find(sessions, session->name);
-		const struct yaml_node *entry = entry_at(yaml_find(keys, "providers"), i);
 
 		request.spec = &session->providers[i];
-		request.at = entry->type == YAML_MAP ? yaml_find(entry, "provider") : entry;
+		request.at = entry_at(yaml_find(keys, "providers"), i);
 		add_request(requests, &request);
 	}
 }
@@ -429,6 +429,44 @@ static void warn_of_name(const struct requests *requests, const struct request *
 	}
 }
 
+/* ---- arguments ---- */
+
+static bool is_same_provider(const struct request *a, const struct request *b)
+{
+	if (a->has_guid && b->has_guid) {
+		return etw_guid_equal(&a->guid, &b->guid);
+	}
+	return a->name && b->name && is_name(a->name, b->name);
+}
+
+/* Warns of arguments that a provider does not get: an entry of a session is used as it is, and
+ * otherwise the first collector that has arguments decides. */
+static void warn_of_arguments(const struct requests *requests, const struct request *request)
+{
+	const struct request *used = NULL;
+
+	if (!request->counts || !request->collector || !request->spec->arguments) {
+		return;
+	}
+	for (size_t i = 0; i < requests->count; i++) {
+		const struct request *other = &requests->list[i];
+
+		if (other->counts && is_same_provider(request, other) &&
+		    (!other->collector || (!used && other->spec->arguments))) {
+			used = other;
+		}
+	}
+	if (etw_provider_spec_same_arguments(used->spec, request->spec)) {
+		return;
+	}
+	yaml_warning(request->tree, request->at,
+		     "these arguments are not used: '%s' is in %s%s%s with other arguments, or "
+		     "none",
+		     request->name ? request->name : request->at->text,
+		     used->collector ? "the collector '" : "'sessions'",
+		     used->collector ? used->collector->name : "", used->collector ? "'" : "");
+}
+
 /* ---- the whole ---- */
 
 static void warn_of_rule(const struct requests *requests, const struct rule *rule, bool kernel)
@@ -463,6 +501,7 @@ void rule_set_warn_of_needs(const struct rule_set *set, const struct config *con
 	}
 	for (size_t i = 0; i < requests.count; i++) {
 		warn_of_name(&requests, &requests.list[i]);
+		warn_of_arguments(&requests, &requests.list[i]);
 	}
 	for (size_t i = 0; i < set->collector_count; i++) {
 		const struct collector *collector = set->collectors[i];

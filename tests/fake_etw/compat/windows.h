@@ -266,10 +266,24 @@ typedef struct HKEY__ *HKEY;
 #define HKEY_LOCAL_MACHINE ((HKEY)(ULONG_PTR)0x80000002u)
 #define RRF_RT_REG_DWORD   0x00000010u
 #define RRF_RT_ANY         0x0000ffffu
+#define REG_BINARY         3u
 #define REG_DWORD          4u
+
+#define REG_OPTION_VOLATILE 0x00000001u
+#define KEY_SET_VALUE       0x0002u
+
+typedef HKEY *PHKEY;
+typedef DWORD REGSAM;
 
 LSTATUS WINAPI RegGetValueW(HKEY key, LPCWSTR sub_key, LPCWSTR value, DWORD flags, LPDWORD type,
 			    PVOID data, LPDWORD size);
+LSTATUS WINAPI RegCreateKeyExW(HKEY key, LPCWSTR sub_key, DWORD reserved, LPWSTR class,
+			       DWORD options, REGSAM rights, LPSECURITY_ATTRIBUTES security,
+			       PHKEY result, LPDWORD disposition);
+LSTATUS WINAPI RegSetValueExW(HKEY key, LPCWSTR value, DWORD reserved, DWORD type, const BYTE *data,
+			      DWORD size);
+LSTATUS WINAPI RegCloseKey(HKEY key);
+LSTATUS WINAPI RegDeleteKeyValueW(HKEY key, LPCWSTR sub_key, LPCWSTR value);
 
 typedef struct HINSTANCE__ *HMODULE;
 typedef INT_PTR(WINAPI *FARPROC)(void);

@@ -22,13 +22,21 @@
 #define DNS      "Microsoft-Windows-DNS-Client"
 #define DNS_GUID "'{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}'"
 #define COLLECTOR \
-	"collector: %c\nhelp: Test.\ndefault: on\nneeds: { providers: ['%s'] }\nmetrics: []\n"
+	"collector: %c\nhelp: Test.\ndefault: on\nneeds: { providers: [%s%s%s] }\nmetrics: []\n"
 
 struct enabled {
 	struct config *config;
 	struct registry *registry;
 	struct rule_set *rules;
 };
+
+/* need: a provider in its short form, or a map; NULL: none. */
+static void write_collector(char *text, size_t size, char name, const char *need)
+{
+	const char *quote = need && need[0] == '{' && need[1] == ' ' ? "" : "'";
+
+	snprintf(text, size, COLLECTOR, name, quote, need ? need : "", quote);
+}
 
 /* Two collectors that need something, NULL: none, and sessions. */
 static void open_providers(struct enabled *enabled, const char *need_x, const char *need_y,
@@ -38,8 +46,8 @@ static void open_providers(struct enabled *enabled, const char *need_x, const ch
 	const char *const texts[3] = { need_x ? x : NULL, need_y ? y : NULL, NULL };
 	struct etw_error err = { 0 };
 
-	snprintf(x, sizeof x, COLLECTOR, 'x', need_x ? need_x : "");
-	snprintf(y, sizeof y, COLLECTOR, 'y', need_y ? need_y : "");
+	write_collector(x, sizeof x, 'x', need_x);
+	write_collector(y, sizeof y, 'y', need_y);
 	enabled->config = config_of(sessions);
 	enabled->registry = registry_new(&(struct registry_limits){ 0 }, NULL);
 	enabled->rules = three_collectors(texts, enabled->config, enabled->registry, &err);
@@ -120,6 +128,51 @@ static void one_provider_that_two_collectors_need_is_enabled_for_both(void **sta
 	assert_int_equal(providers.list[0].ids[1], 8);
 	live_providers_done(&providers);
 	close_providers(&enabled);
+}
+
+/* A session has one set of arguments for a provider: that of the first collector that has any. */
+static void the_first_arguments_of_collectors_are_passed(void **state)
+{
+	static const struct {
+		const char *x, *y, *arguments;
+		size_t size;
+	} cases[] = {
+		{ "{ provider: '" DNS ":1', arguments: { a: 1 } }", DNS ":4",
+		  "a\0"
+		  "1",
+		  4 },
+		{ DNS ":4", "{ provider: '" DNS ":1', arguments: { a: 1, b: 2 } }",
+		  "a\0"
+		  "1\0"
+		  "b\0"
+		  "2",
+		  8 },
+		{ "{ provider: '" DNS ":1', arguments: { a: 1 } }",
+		  "{ provider: '" DNS ":4', arguments: { a: 2 } }",
+		  "a\0"
+		  "1",
+		  4 },
+		{ DNS ":4", "{ provider: '" DNS ":4' }", NULL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct live_providers providers;
+		struct enabled enabled;
+
+		open_providers(&enabled, cases[i].x, cases[i].y, "sessions: {}\n");
+		assert_true(
+			live_providers_init(&providers, enabled.config, enabled.rules, 0, NULL));
+		assert_int_equal(providers.count, 1);
+		assert_int_equal(providers.list[0].level, 4);
+		assert_int_equal(providers.list[0].arguments_size, cases[i].size);
+		if (cases[i].size > 0) {
+			assert_memory_equal(providers.list[0].arguments, cases[i].arguments,
+					    cases[i].size);
+		}
+		live_providers_done(&providers);
+		close_providers(&enabled);
+	}
 }
 
 /* A level of 0 and keywords of 0 are all of them, however little the other collector needs. */
@@ -310,6 +363,7 @@ int main(void)
 		cmocka_unit_test(what_collectors_need_goes_into_the_first_session),
 		cmocka_unit_test(beside_an_attached_session_the_next_one_has_what_collectors_need),
 		cmocka_unit_test(one_provider_that_two_collectors_need_is_enabled_for_both),
+		cmocka_unit_test(the_first_arguments_of_collectors_are_passed),
 		cmocka_unit_test(all_that_one_collector_needs_is_enabled_for_both),
 		cmocka_unit_test(ids_that_two_collectors_need_count_once),
 		cmocka_unit_test(who_needs_every_event_of_a_provider_gets_them),

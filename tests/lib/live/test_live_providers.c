@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -511,6 +512,169 @@ static void executables_that_windows_would_refuse_are_refused(void **state)
 	etw_provider_spec_done(&spec);
 }
 
+#define SOME_KEY                                                              \
+	"SOFTWARE\\Wow6432Node\\Microsoft\\Windows\\CurrentVersion\\Winevt\\" \
+	"Publishers\\" SOME_PROVIDER
+
+/* Copies the value that an EventSource reads when it finds the session enabled, and returns its
+ * size; 0: there is none. The number of a session is in its handle. */
+static size_t written_arguments(uint8_t bytes[1024])
+{
+	struct fake_etw_session session;
+	char name[64];
+
+	if (!fake_etw_session("etw_test", &session)) {
+		return 0;
+	}
+	snprintf(name, sizeof name, "ControllerData_Session_%u",
+		 (unsigned)(session.handle & 0xffff));
+	return fake_etw_registry_bytes(SOME_KEY, name, bytes, 1024);
+}
+
+/* The type is 0, "update": an EventSource takes the type as a command (dotnet/runtime,
+ * EventProvider.cs, GetFilterData; microsoft/perfview, TraceEventSession.cs, EnableProvider). */
+static void arguments_reach_the_provider(void **state)
+{
+	static const char expected[] = "EventCounterIntervalSec\0"
+				       "10";
+	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	struct fake_etw_callback callback;
+	struct etw_provider_spec spec;
+	struct run *run = *state;
+	uint8_t bytes[1024];
+
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5:1", NULL));
+	assert_true(etw_provider_spec_argument(&spec, "EventCounterIntervalSec", "10", NULL));
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_wait_idle(WAIT_MS));
+	assert_int_equal(fake_etw_provider_callbacks(provider, &callback, 1), 1);
+	assert_int_equal(callback.filter_type, 0);
+	assert_int_equal(callback.filter_size, sizeof expected);
+	assert_memory_equal(callback.filter, expected, sizeof expected);
+	/* A program that starts later finds them in the registry. */
+	assert_int_equal(written_arguments(bytes), sizeof expected);
+	assert_memory_equal(bytes, expected, sizeof expected);
+	run_stop(run);
+	assert_int_equal(fake_etw_registry_values(), 0);
+	run_end(run);
+	fake_etw_provider_close(provider);
+	etw_provider_spec_done(&spec);
+}
+
+static void change_providers(struct run *run)
+{
+	struct etw_live_change *change = etw_live_change_new(run->source, &run->options, NULL);
+
+	assert_non_null(change);
+	etw_live_change_apply(change);
+	etw_live_change_free(change);
+	assert_true(fake_etw_wait_idle(WAIT_MS));
+}
+
+/* A process reads the arguments of a session only once (dotnet/runtime, EventProvider.cs,
+ * GetSessions), so the provider is disabled in between. */
+static void changed_arguments_reach_the_provider_as_those_of_a_new_session(void **state)
+{
+	static const uint32_t enabled[] = { 1, 0, 1, 0, 1 }, sizes[] = { 4, 0, 5, 0, 0 };
+	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	struct fake_etw_callback callbacks[8];
+	struct etw_provider_spec spec;
+	struct run *run = *state;
+	uint8_t bytes[1024];
+
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5", NULL));
+	assert_true(etw_provider_spec_argument(&spec, "a", "1", NULL));
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	change_providers(run); /* nothing changed */
+	etw_provider_spec_done(&spec);
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5", NULL));
+	assert_true(etw_provider_spec_argument(&spec, "a", "22", NULL));
+	change_providers(run);
+	assert_int_equal(written_arguments(bytes), 5);
+	assert_memory_equal(bytes,
+			    "a\0"
+			    "22",
+			    5);
+	etw_provider_spec_done(&spec);
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5", NULL));
+	change_providers(run);
+	assert_int_equal(fake_etw_registry_values(), 0);
+	assert_int_equal(fake_etw_provider_callbacks(provider, callbacks, 8), 5);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(callbacks[i].is_enabled, enabled[i]);
+		assert_int_equal(callbacks[i].filter_size, sizes[i]);
+	}
+	run_stop(run);
+	run_end(run);
+	fake_etw_provider_close(provider);
+	etw_provider_spec_done(&spec);
+}
+
+static void arguments_of_a_provider_that_is_left_out_are_deleted(void **state)
+{
+	struct etw_provider_spec spec;
+	struct run *run = *state;
+
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5", NULL));
+	assert_true(etw_provider_spec_argument(&spec, "a", "1", NULL));
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_int_equal(fake_etw_registry_values(), 1);
+	run->options.provider_count = 0;
+	change_providers(run);
+	assert_int_equal(fake_etw_registry_values(), 0);
+	run_stop(run);
+	run_end(run);
+	etw_provider_spec_done(&spec);
+}
+
+/* Windows gives the next session another number. */
+static void a_session_that_is_started_again_has_its_arguments_under_its_new_number(void **state)
+{
+	struct etw_provider_spec spec;
+	struct run *run = *state;
+	uint8_t bytes[1024];
+
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5", NULL));
+	assert_true(etw_provider_spec_argument(&spec, "a", "1", NULL));
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_other_stop("etw_test"));
+	assert_true(run_wait_session_event(run, ETW_SESSION_LOST));
+	WAIT_UNTIL(fake_etw_registry_values() == 1 && written_arguments(bytes) == 4);
+	run_stop(run);
+	assert_int_equal(fake_etw_registry_values(), 0);
+	run_end(run);
+	etw_provider_spec_done(&spec);
+}
+
+static void arguments_that_cannot_be_written_are_reported(void **state)
+{
+	struct etw_provider_spec spec;
+	struct run *run = *state;
+
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5", NULL));
+	assert_true(etw_provider_spec_argument(&spec, "a", "1", NULL));
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	fake_etw_fail("RegCreateKeyExW", ERROR_ACCESS_DENIED, 0);
+	run_start_and_wait(run, &run->options);
+	assert_string_equal(
+		run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
+		"provider " SOME_PROVIDER
+		": programs that start from now on do not get its arguments, because "
+		"these could not be written to the registry: access is denied (error 5)");
+	run_stop(run);
+	run_end(run);
+	etw_provider_spec_done(&spec);
+}
+
 static void filters_reach_windows(void **state)
 {
 	static const uint16_t ids[] = { 1, 2, 3 };
@@ -556,8 +720,7 @@ int main(void)
 			run_set_up),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_disabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_reported, run_set_up),
-		cmocka_unit_test_setup(a_provider_without_a_place_is_said_to_have_none,
-				       run_set_up),
+		cmocka_unit_test_setup(a_provider_without_a_place_is_said_to_have_none, run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(a_windows_without_containers_has_the_other_properties,
 				       run_reset),
@@ -565,6 +728,15 @@ int main(void)
 		cmocka_unit_test_setup(executables_that_windows_would_refuse_are_refused,
 				       run_set_up),
 		cmocka_unit_test_setup(stacks_come_with_the_events_that_are_listed, run_set_up),
+		cmocka_unit_test_setup(arguments_reach_the_provider, run_set_up),
+		cmocka_unit_test_setup(
+			changed_arguments_reach_the_provider_as_those_of_a_new_session, run_set_up),
+		cmocka_unit_test_setup(arguments_of_a_provider_that_is_left_out_are_deleted,
+				       run_set_up),
+		cmocka_unit_test_setup(
+			a_session_that_is_started_again_has_its_arguments_under_its_new_number,
+			run_set_up),
+		cmocka_unit_test_setup(arguments_that_cannot_be_written_are_reported, run_set_up),
 		cmocka_unit_test_setup(filters_reach_windows, run_set_up),
 	};
 

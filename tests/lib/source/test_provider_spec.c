@@ -108,6 +108,7 @@ static struct etw_provider_spec full_spec(void)
 	assert_true(etw_provider_spec_parse(
 		&spec, "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}:4:7:0x10:0x20", NULL));
 	spec.executables = copy_of("a.exe;b.exe");
+	assert_true(etw_provider_spec_argument(&spec, "Interval", "10", NULL));
 	spec.process_ids[spec.process_id_count++] = 100;
 	spec.payload = calloc(1, sizeof *spec.payload);
 	assert_non_null(spec.payload);
@@ -172,6 +173,23 @@ static void drop_executables(struct etw_provider_spec *spec)
 {
 	free(spec->executables);
 	spec->executables = NULL;
+}
+
+static void change_argument(struct etw_provider_spec *spec)
+{
+	spec->arguments[9] = '2';
+}
+
+static void add_argument(struct etw_provider_spec *spec)
+{
+	assert_true(etw_provider_spec_argument(spec, "Other", "", NULL));
+}
+
+static void drop_arguments(struct etw_provider_spec *spec)
+{
+	free(spec->arguments);
+	spec->arguments = NULL;
+	spec->arguments_size = 0;
 }
 
 static void change_properties(struct etw_provider_spec *spec)
@@ -251,6 +269,9 @@ static void every_difference_is_one(void **state)
 		drop_process,
 		change_executables,
 		drop_executables,
+		change_argument,
+		add_argument,
+		drop_arguments,
 		change_properties,
 		change_guid,
 		capture_at_start,
@@ -278,6 +299,53 @@ static void every_difference_is_one(void **state)
 		}
 		etw_provider_spec_done(&other);
 	}
+	etw_provider_spec_done(&spec);
+}
+
+/* Names and values, each with its NUL: so an EventSource reads them (dotnet/runtime,
+ * EventProvider.cs, ParseFilterData). */
+static void arguments_are_names_and_values_with_a_nul_each(void **state)
+{
+	static const char expected[] = "EventCounterIntervalSec\0"
+				       "10\0"
+				       "Empty\0";
+	struct etw_provider_spec spec;
+
+	(void)state;
+	etw_provider_spec_init(&spec);
+	assert_null(spec.arguments);
+	assert_true(etw_provider_spec_argument(&spec, "EventCounterIntervalSec", "10", NULL));
+	assert_true(etw_provider_spec_argument(&spec, "Empty", "", NULL));
+	assert_int_equal(spec.arguments_size, sizeof expected);
+	assert_memory_equal(spec.arguments, expected, sizeof expected);
+	etw_provider_spec_done(&spec);
+	assert_null(spec.arguments);
+}
+
+/* MAX_EVENT_FILTER_DATA_SIZE of evntprov.h. */
+static void more_arguments_than_windows_takes_are_refused(void **state)
+{
+	struct etw_provider_spec spec;
+	struct etw_error err;
+	char value[1024];
+
+	(void)state;
+	memset(value, 'x', sizeof value);
+	etw_provider_spec_init(&spec);
+	value[1021] = '\0'; /* with "a", its NUL and this NUL: 1024 bytes */
+	assert_true(etw_provider_spec_argument(&spec, "a", value, NULL));
+	assert_int_equal(spec.arguments_size, 1024);
+	assert_false(etw_provider_spec_argument(&spec, "", "", &err));
+	assert_string_equal(err.text,
+			    "arguments: names and values, each with a NUL, have more than "
+			    "1024 bytes, which is all that Windows takes");
+	assert_int_equal(spec.arguments_size, 1024);
+	etw_provider_spec_done(&spec);
+	value[1021] = 'x';
+	value[1022] = '\0';
+	assert_false(etw_provider_spec_argument(&spec, "a", value, NULL));
+	assert_false(etw_provider_spec_argument(&spec, value, "", NULL) &&
+		     etw_provider_spec_argument(&spec, "", "", NULL));
 	etw_provider_spec_done(&spec);
 }
 
@@ -313,6 +381,8 @@ int main(void)
 		cmocka_unit_test(a_wrong_part_is_named),
 		cmocka_unit_test(windows_takes_so_many_ids),
 		cmocka_unit_test(every_difference_is_one),
+		cmocka_unit_test(arguments_are_names_and_values_with_a_nul_each),
+		cmocka_unit_test(more_arguments_than_windows_takes_are_refused),
 		cmocka_unit_test(names_are_not_compared),
 		cmocka_unit_test(without_a_name_the_label_is_the_guid),
 	};
