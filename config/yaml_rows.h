@@ -90,8 +90,8 @@ struct yaml_shape {
 	/* These are for the schema. */
 	const char *name;    /* name in $defs; NULL: the shape is written where it is used */
 	const char *help;    /* text of "description" */
-	const char *pattern; /* regular expression of a text; a text that looks like another type
-				must then be in quotes */
+	const char *pattern; /* regular expression of a text, or of further words; a text that
+				looks like another type must then be in quotes */
 	const char *json;    /* further members of the schema, with ' in place of " */
 };
 

@@ -180,6 +180,8 @@ collector: mine
 help: Of the test.
 default: off
 needs: { kernel: [DISK_IO], providers: ['Microsoft-Windows-DNS-Client:4:3008', { provider: 'System.Runtime:1', arguments: { a: 1 } }] }
+decoders: { short: [basename] }
+pairs: { io: { start: DiskIo/WriteInit, key: [Irp] } }
 metrics:
   - name: test_writes_total
     type: counter
@@ -227,7 +229,7 @@ RIGHT_COLLECTORS = [
     ("[lower]", "[hex, lower, basename, directory, extension, drive, { regex: '^(a)', replace: '$1' }, { regex: b, replace: }]"),
     ("[lower]", "[ntstatus]"),
     ("[lower]", "[win32_error]"),
-    *(("[lower]", f"[{decoder}]") for decoder in ("bits", "ip", "port", "guid", "sid", "hresult")),
+    *(("[lower]", f"[{decoder}]") for decoder in ("bits", "ip", "network", "port", "guid", "sid", "hresult")),
     ("[lower]", "[{ bits: { 1: read, 0x8000: write } }, lower]"),
     ("help: Of the test.\n    labels", "help: Of the test.\n    max_series: 10\n    labels"),
     ("{ field: IrpFlags, has: 0x1 }", ""),
@@ -246,6 +248,10 @@ RIGHT_COLLECTORS = [
     ("value: HighResResponseTime, unit: ticks", "value: Duration, pair: { start: DiskIo/WriteInit, stop: DiskIo/Write, key: [Irp], carry: { a: Cpu, b: { field: Cpu, decode: [hex] } }, carried_by: DiskIo/WriteInit }"),
     ("    events:\n      - { event: DiskIo/Write, value: HighResResponseTime, unit: ticks }",
      "    pair: { start: DiskIo/WriteInit, stop: DiskIo/Write, key: [Irp], timeout: 500ms }\n    events:\n      - { event: DiskIo/Write, value: Duration }"),
+    ("value: HighResResponseTime, unit: ticks", "value: Duration, pair: io"),
+    ("value: HighResResponseTime, unit: ticks", "value: Duration, pair: { start: DiskIo/WriteInit, key: [Irp] }"),
+    ("{ short: [basename] }", "{ short: [basename], shorter: [short, lower] }"),
+    ("[lower]", "[short, lower]"),
     ("{ start: 1e-6, factor: 2, count: 16 }", "{ start: 1, width: 0.5, count: 64 }"),
     ("{ start: 1e-6, factor: 2, count: 16 }", "[0.001, 1]"),
     ("help: Of the test.\n    events:\n      - { event: Process/Start, op: inc }",
@@ -309,7 +315,6 @@ WRONG_COLLECTORS = [
     ("event: DiskIo/Write, where", "event: DiskIo/Write, pair: {}, where"),
     *(("value: HighResResponseTime, unit: ticks", f"value: Duration, pair: {{ {pair} }}") for pair in (
         "stop: DiskIo/Write, key: [Irp]",
-        "start: DiskIo/WriteInit, key: [Irp]",
         "start: DiskIo/WriteInit, stop: DiskIo/Write",
         "start: DiskIo/WriteInit, stop: DiskIo/Write, key: Irp",
         "start: DiskIo/WriteInit, stop: DiskIo/Write, key: []",
@@ -359,8 +364,17 @@ WRONG_COLLECTORS = [
     ("{ disk: DiskNumber }", "{ " + ", ".join(f"l{i}: DiskNumber" for i in range(9)) + " }"),
     ("[lower]", "lower"),
     ("[lower]", "[]"),
-    ("[lower]", "[upper]"),
-    ("[lower]", "[regex]"),
+    ("[lower]", "[Lower]"),
+    ("{ short: [basename] }", "{}"),
+    ("{ short: [basename] }", "{ Short: [basename] }"),
+    ("{ short: [basename] }", "{ short: basename }"),
+    ("{ short: [basename] }", "{ short: [] }"),
+    ("{ io: { start: DiskIo/WriteInit, key: [Irp] } }", "{}"),
+    ("{ io: { start: DiskIo/WriteInit, key: [Irp] } }", "{ Io: { start: DiskIo/WriteInit, key: [Irp] } }"),
+    ("{ io: { start: DiskIo/WriteInit, key: [Irp] } }", "{ io: { start: DiskIo/WriteInit } }"),
+    ("{ io: { start: DiskIo/WriteInit, key: [Irp] } }", "{ io: io }"),
+    ("value: HighResResponseTime, unit: ticks", "value: Duration, pair: Io"),
+    ("value: HighResResponseTime, unit: ticks", "value: Duration, pair: [io]"),
     ("[lower]", "[{ regex: a }]"),
     ("[lower]", "[{ regex: a, with: b }]"),
     ("[lower]", "[" + ", ".join(["lower"] * 17) + "]"),

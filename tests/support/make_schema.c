@@ -143,6 +143,19 @@ static void write_words(const struct yaml_shape *shape, bool *first)
 	text_add_char(&out, ']');
 }
 
+/* Words, or others that the file itself declares. */
+static void write_words_or_pattern(const struct yaml_shape *shape, bool *first)
+{
+	bool first_word = true, first_pattern = true;
+
+	begin_member("anyOf", first);
+	text_add_string(&out, "[{");
+	write_words(shape, &first_word);
+	text_add_string(&out, " }, {");
+	write_string_member("pattern", shape->pattern, &first_pattern);
+	text_add_string(&out, " }]");
+}
+
 static void write_fallback(const struct yaml_row *row, bool *first)
 {
 	uint64_t number;
@@ -355,7 +368,11 @@ static void write_for_type(const struct yaml_shape *shape, bool *first)
 		write_raw("[true, false, 'on', 'off']");
 		break;
 	case SHAPE_WORD:
-		write_words(shape, first);
+		if (shape->pattern) {
+			write_words_or_pattern(shape, first);
+		} else {
+			write_words(shape, first);
+		}
 		break;
 	case SHAPE_LIST:
 		write_type("'array'", shape, first);
@@ -395,7 +412,9 @@ static void write_members(const struct yaml_shape *shape, const struct yaml_row 
 		return;
 	}
 	write_for_type(shape, first);
-	write_string_member("pattern", shape->pattern, first);
+	if (shape->type != SHAPE_WORD) {
+		write_string_member("pattern", shape->pattern, first);
+	}
 	if (shape->json) {
 		begin_member(NULL, first);
 		write_raw(shape->json);

@@ -92,11 +92,19 @@ struct decoder; /* exporter/rules/language/decoders.h */
 
 struct decode_step {
 	const struct decoder *decoder;
+	const struct named_decoder *named; /* only while the list is read: its steps replace this */
 	const struct yaml_node *at;
 	const struct regex *regex; /* of "regex" */
 	const char *replacement;
 	struct map_entry *bits; /* of "bits"; NULL: bits are shown by their numbers */
 	size_t bit_count;
+};
+
+/* A list of decoders with a name (`decoders` in the language), for the labels of its collector. */
+struct named_decoder {
+	const char *name;
+	struct decode_step *steps;
+	size_t step_count; /* 0: its list has errors, which are reported */
 };
 
 enum label_source {
@@ -139,8 +147,8 @@ enum { SPAN_KEYS_MAX = 8, SPAN_CAPTURED_MAX = 4 };
 /* An event of a span, and the fields that identify the span. */
 struct span_event {
 	struct event_pattern event;
-	const struct yaml_node *event_at;
-	struct field_ref *keys; /* as many as the span's key_count */
+	const struct yaml_node *event_at; /* NULL: not given */
+	struct field_ref *keys;           /* as many as the span's key_count */
 };
 
 /*
@@ -157,6 +165,12 @@ struct span {
 	const struct yaml_node *captured_at; /* NULL: no labels are captured */
 	struct label *captured;
 	size_t captured_count;
+};
+
+/* A span with a name (`pairs` in the language), for the rules of its collector. */
+struct named_span {
+	const char *name;
+	const struct span *span; /* NULL: it has errors, which are reported */
 };
 
 /* What one event adds to a metric. */
@@ -221,6 +235,10 @@ struct collector {
 	 * their texts are owned. */
 	struct etw_provider_spec *substitutes;
 	size_t substitute_count;
+	struct named_decoder *decoders;
+	size_t decoder_count;
+	struct named_span *spans;
+	size_t span_count;
 	struct metric *metrics;
 	size_t metric_count;
 	struct regex **regexes; /* owned */
@@ -275,6 +293,7 @@ extern const struct yaml_shape load_field_shape;      /* a struct field_ref */
 extern const struct yaml_shape load_event_shape;      /* a struct event_pattern */
 extern const struct yaml_shape load_conditions_shape; /* an array of struct condition */
 extern const struct yaml_shape load_label_shape;      /* a struct label */
+extern const struct yaml_shape load_decoders_shape; /* the collector's struct named_decoder array */
 
 /* Whether a text is a name: [a-z][a-z0-9_]*; upper_case also allows capitals and a leading
  * underscore. */

@@ -29,6 +29,7 @@
 
 #include <etw/schema.h>
 
+#include "base/client_address.h"
 #include "base/guid.h"
 
 enum {
@@ -475,33 +476,45 @@ static bool split_address(const struct decoded *from, const char **address, size
 	return true;
 }
 
-/*
- * Writes an address without its port, IPv6 as in RFC 5952. It reads a number of 32 bits (its lowest
- * byte is the first of the address, as Windows stores it), 4 or 16 bytes, or a SOCKADDR_IN or
- * SOCKADDR_IN6.
- */
+/* Reads an address that is not text: a number of 32 bits (its lowest byte is the first of the
+ * address, as Windows stores it), 4 or 16 bytes, or a SOCKADDR_IN or SOCKADDR_IN6. */
+static bool read_address(const struct decoded *from, uint8_t ip[16], bool *is_ip6)
+{
+	struct etw_socket_address socket;
+
+	*is_ip6 = false;
+	if (from->is_number) {
+		uint64_t number = field_bits(from);
+
+		for (unsigned i = 0; i < 4; i++) {
+			ip[i] = (uint8_t)(number >> 8 * i);
+		}
+		return number <= UINT32_MAX;
+	}
+	if (is_socket_address(from, &socket)) {
+		*is_ip6 = socket.is_ip6;
+		memcpy(ip, socket.ip, socket.is_ip6 ? 16 : 4);
+		return true;
+	}
+	if (from->byte_count == 4 || from->byte_count == 16) {
+		*is_ip6 = from->byte_count == 16;
+		memcpy(ip, from->bytes, from->byte_count);
+		return true;
+	}
+	return false;
+}
+
+/* Writes an address without its port, IPv6 as in RFC 5952. */
 static void decode_ip(const struct decoded *from, struct etw_text *out)
 {
 	const char *address, *port;
-	struct etw_socket_address socket;
+	uint8_t ip[16];
+	bool is_ip6;
 	size_t size;
 
-	if (from->is_number) {
-		uint64_t number = field_bits(from);
-		uint8_t bytes[4] = { (uint8_t)number, (uint8_t)(number >> 8),
-				     (uint8_t)(number >> 16), (uint8_t)(number >> 24) };
-
-		if (number <= UINT32_MAX) {
-			etw_text_add_ip4(out, bytes);
-			return;
-		}
-	} else if (from->bytes) {
-		if (is_socket_address(from, &socket)) {
-			etw_text_add_ip(out, socket.ip, socket.is_ip6);
-			return;
-		}
-		if (from->byte_count == 4 || from->byte_count == 16) {
-			etw_text_add_ip(out, from->bytes, from->byte_count == 16);
+	if (from->is_number || from->bytes) {
+		if (read_address(from, ip, &is_ip6)) {
+			etw_text_add_ip(out, ip, is_ip6);
 			return;
 		}
 	} else if (split_address(from, &address, &size, &port)) {
@@ -509,6 +522,48 @@ static void decode_ip(const struct decoded *from, struct etw_text *out)
 		return;
 	}
 	add_unknown(out);
+}
+
+/* Reads the text of an address into the form of struct client_address. */
+static bool read_address_text(const struct decoded *from, struct address_range *range)
+{
+	char text[TEXT_MOST + 1];
+	const char *address, *port;
+	size_t size;
+
+	if (!split_address(from, &address, &size, &port) || size > TEXT_MOST) {
+		return false;
+	}
+	memcpy(text, address, size);
+	text[size] = '\0';
+	return address_range_parse(text, range);
+}
+
+/* Writes the network of an address: the first 24 bits of IPv4, "10.0.0.0/24", also where it is
+ * mapped into IPv6; the first 64 of IPv6, "2001:db8::/64". Like `ip` it reads numbers, bytes and
+ * text. */
+static void decode_network(const struct decoded *from, struct etw_text *out)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	struct address_range range = { 0 };
+	bool is_ip6 = true;
+
+	if (from->is_number || from->bytes) {
+		if (!read_address(from, range.bytes, &is_ip6)) {
+			add_unknown(out);
+			return;
+		}
+	} else if (!read_address_text(from, &range)) {
+		add_unknown(out);
+		return;
+	}
+	if (is_ip6 && memcmp(range.bytes, mapped, sizeof mapped) == 0) {
+		memmove(range.bytes, range.bytes + sizeof mapped, 4);
+		is_ip6 = false;
+	}
+	memset(range.bytes + (is_ip6 ? 8 : 3), 0, is_ip6 ? 8 : 1);
+	etw_text_add_ip(out, range.bytes, is_ip6);
+	text_add_string(out, is_ip6 ? "/64" : "/24");
 }
 
 /*
@@ -695,6 +750,7 @@ static const struct decoder decoders[] = {
 	{ "irp_major", READS_NUMBERS, decode_irp_major, false, NULL },
 	{ "bits", READS_NUMBERS, decode_bits, false, NULL },
 	{ "ip", READS_ALL, decode_ip, false, NULL },
+	{ "network", READS_ALL, decode_network, false, NULL },
 	{ "port", READS_ALL, decode_port, false, NULL },
 	{ "guid", READS_BYTES, decode_guid, false, NULL },
 	{ "sid", READS_BYTES, decode_sid, false, NULL },

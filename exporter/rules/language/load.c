@@ -23,10 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "config/sessions.h"
 
-enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
+enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000, NAMED_MAX = 64 };
 
 /* The largest bound. Doubles hold integers exactly up to here: 104 days in nanoseconds. */
 #define BOUND_MOST 9007199254740992.0
@@ -196,7 +197,7 @@ size_t span_find_captured(const struct span *span, const char *field)
 
 static const struct yaml_row span_rows[] = {
 	{ "start", SPAN_EVENT(start), .required = true },
-	{ "stop", SPAN_EVENT(stop), .required = true },
+	{ "stop", SPAN_EVENT(stop), .help = "Absent: the event of the rule." },
 	{ "key",
 	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = SPAN_KEYS_MAX, .items = "fields",
 		     .item = &load_field_shape),
@@ -244,7 +245,7 @@ static bool read_span(struct yaml_reader *in, const struct yaml_node *node,
 
 	if (!span || !yaml_read_map(in, node, &within, span) ||
 	    !finish_span_event(in, span, &span->start) ||
-	    !finish_span_event(in, span, &span->stop) ||
+	    (span->stop.event_at && !finish_span_event(in, span, &span->stop)) ||
 	    (span->middle.event_at && !finish_span_event(in, span, &span->middle))) {
 		return false;
 	}
@@ -253,12 +254,80 @@ static bool read_span(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
-static const struct yaml_shape span_shape = {
-	.type = SHAPE_MAP,
-	YAML_ROWS(span_rows),
-	.read = read_span,
-	.name = "pair",
-	.help = "Connects a stop event with its start event. The field Duration of the stop is the time between them. Stands at an event, or at a metric for those of its events that are the stop.",
+#define SPAN                                                     \
+	.type = SHAPE_MAP, YAML_ROWS(span_rows), .name = "pair", \
+	.help = "Connects a stop event with its start event. The field Duration of the stop is the time between them."
+
+static const struct yaml_shape span_shape = { SPAN, .read = read_span };
+
+static bool read_named_span(struct yaml_reader *in, const struct yaml_node *node,
+			    const struct yaml_row *row, void *base)
+{
+	const struct yaml_row span = { row->key, &span_shape, YAML_TO(struct named_span, span) };
+	struct named_span *named = base;
+
+	if (!load_is_name(node->key->text, false)) {
+		return yaml_wrong(in, node->key,
+				  "'%s' is not the name of a pair: lower case with underscores",
+				  node->key->text);
+	}
+	named->name = node->key->text;
+	return yaml_read(in, node, &span, named);
+}
+
+static const struct yaml_shape named_spans_shape = {
+	.type = SHAPE_NAMES,
+	.least = 1,
+	.most = NAMED_MAX,
+	.items = "pairs",
+	.item = YAML_SHAPE(SPAN, .read = read_named_span),
+	.help = "Pairs with names of your own, which 'pair' of metrics and events can name.",
+	.json = "'propertyNames': { 'pattern': '^[a-z][a-z0-9_]*$' }",
+};
+
+/* Reads the name of one of the collector's `pairs`. */
+static bool read_span_name(struct yaml_reader *in, const struct yaml_node *node,
+			   const struct span **span)
+{
+	const struct collector *collector = in->owner;
+	struct nearest nearest = { .word = node->text, .size = node->size };
+
+	for (size_t i = 0; i < collector->span_count; i++) {
+		const struct named_span *named = &collector->spans[i];
+
+		if (named->name && strcmp(named->name, node->text) == 0) {
+			*span = named->span;
+			return *span != NULL;
+		}
+		if (named->name) {
+			nearest_offer(&nearest, named->name);
+		}
+	}
+	if (nearest.best) {
+		return yaml_wrong(in, node, "unknown pair '%s'; did you mean '%s'?", node->text,
+				  nearest.best);
+	}
+	return yaml_wrong(in, node, "unknown pair '%s': 'pairs' has no such name", node->text);
+}
+
+static bool read_used_span(struct yaml_reader *in, const struct yaml_node *node,
+			   const struct yaml_row *row, void *base)
+{
+	struct yaml_row span = *row;
+
+	span.shape = &span_shape;
+	return node->type == YAML_TEXT && node->size > 0 ?
+		       read_span_name(in, node, yaml_member(base, row)) :
+		       yaml_read(in, node, &span, base);
+}
+
+static const struct yaml_shape used_span_shape = {
+	.type = SHAPE_OTHER,
+	.read = read_used_span,
+	.name = "used_pair",
+	.help = "A pair of which the event is the stop, or the name of one of 'pairs'. At a metric: for those of its events that are the stop.",
+	.json = "'if': { 'type': 'object' }, 'then': { '$ref': '#/$defs/pair' }, "
+		"'else': { 'type': 'string', 'pattern': '^[a-z][a-z0-9_]*$' }",
 };
 
 /* ---- rules ---- */
@@ -364,7 +433,7 @@ static const struct yaml_row rule_rows[] = {
 	[RULE_LABELS] = { "labels", YAML_SHAPE(LABELS, .check = check_labels), .in_place = true,
 			  YAML_TO_LIST(struct rule, labels, label_count),
 			  .help = "Labels of this event, in addition to those of the family." },
-	{ "pair", &span_shape, YAML_TO(struct rule, span) },
+	{ "pair", &used_span_shape, YAML_TO(struct rule, span) },
 };
 
 static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -389,6 +458,27 @@ static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 	       yaml_read(in, metric->labels_at, &rule_rows[RULE_LABELS], rule);
 }
 
+/* Whether the event can be the stop of the span. */
+static bool is_stop(const struct span *span, const char *event)
+{
+	return !span->stop.event_at || strcmp(span->stop.event_at->text, event) == 0;
+}
+
+/* Makes the event of the rule the stop of its span, which does not say what its stop is. */
+static bool add_stop(struct yaml_reader *in, struct rule *rule)
+{
+	struct span *span = yaml_alloc(in->tree, 1, sizeof *span, in->err);
+
+	if (!span) {
+		return false;
+	}
+	*span = *rule->span;
+	span->stop.event = rule->event;
+	span->stop.event_at = rule->event_at;
+	rule->span = span;
+	return finish_span_event(in, span, &span->stop);
+}
+
 /* Checks a rule. Its span is its own, or that of the metric if the event is the span's stop. */
 static bool check_rule(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
@@ -397,13 +487,16 @@ static bool check_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 	struct rule *rule = base;
 	const char *event = rule->event_at->text;
 
-	if (rule->span && strcmp(rule->span->stop.event_at->text, event) != 0) {
+	if (rule->span && !is_stop(rule->span, event)) {
 		return yaml_wrong(in, rule->span->stop.event_at,
 				  "pair: 'stop' is not the event '%s'", event);
 	}
-	if (!rule->span && metric->span && strcmp(metric->span->stop.event_at->text, event) == 0) {
+	if (!rule->span && metric->span && is_stop(metric->span, event)) {
 		rule->span = metric->span;
 		metric->span_used = true;
+	}
+	if (rule->span && !rule->span->stop.event_at && !add_stop(in, rule)) {
+		return false;
 	}
 	return metric->type != FAMILY_GAUGE || rule->op != GAUGE_NONE ||
 	       yaml_find(metric->at, "op") || yaml_missing(in, node, "gauge", "op");
@@ -536,7 +629,7 @@ static const struct yaml_row metric_rows[] = {
 	{ "max_series", YAML_NUMBER(1, UINT32_MAX / 2), YAML_TO(struct metric, max_series),
 	  .help = "Limit on the label sets of this family, in place of limits.series_per_family." },
 	{ "op", &op_shape, YAML_TO(struct metric, op) },
-	{ "pair", &span_shape, YAML_TO(struct metric, span) },
+	{ "pair", &used_span_shape, YAML_TO(struct metric, span) },
 	{ "events", YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .item = &rule_shape),
 	  .required = true, YAML_TO_LIST(struct metric, rules, rule_count),
 	  .help = "The events that the family counts, each with its value and labels." },
@@ -667,6 +760,9 @@ static const struct yaml_row collector_rows[] = {
 	  .help = "Whether the collector is on by default." },
 	{ "needs", YAML_MAP_OF(need_rows),
 	  .help = "What a live session must deliver. A replay uses what is in the recording." },
+	{ "decoders", &load_decoders_shape,
+	  YAML_TO_LIST(struct collector, decoders, decoder_count) },
+	{ "pairs", &named_spans_shape, YAML_TO_LIST(struct collector, spans, span_count) },
 	{ "metrics", YAML_SHAPE(.type = SHAPE_LIST, .item = &metric_shape),
 	  YAML_TO_LIST(struct collector, metrics, metric_count),
 	  .help = "The families of the collector. Several collectors may declare the same family if type, help and labels agree." },

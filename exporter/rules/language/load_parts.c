@@ -10,12 +10,19 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "exporter/rules/language/collector.h"
 #include "exporter/rules/language/decoders.h"
 
-enum { FIELD_NAME_MAX = 256, MAP_ENTRIES_MAX = 4096, STEPS_MAX = 16, BITS_MAX = 64 };
+enum {
+	FIELD_NAME_MAX = 256,
+	MAP_ENTRIES_MAX = 4096,
+	STEPS_MAX = 16,
+	BITS_MAX = 64,
+	NAMED_MAX = 64
+};
 
 struct literal literal_of(const char *text, size_t size)
 {
@@ -338,24 +345,69 @@ static const char *decoder_word(size_t index)
 static const struct yaml_shape decoder_word_shape = {
 	.type = SHAPE_WORD,
 	.word = decoder_word,
-	.help = "For numbers: hex, ntstatus, win32_error, irp_major, hresult, bits. For numbers, binary data and text: ip, port. For binary data and text: guid, sid. For text: lower, basename, directory, extension, drive.",
+	.pattern = "^[a-z][a-z0-9_]*$", /* the names of `decoders` */
+	.help = "For numbers: hex, ntstatus, win32_error, irp_major, hresult, bits. For numbers, binary data and text: ip, network, port. For binary data and text: guid, sid. For text: lower, basename, directory, extension, drive.",
 };
 
-static bool read_step(struct yaml_reader *in, const struct yaml_node *node,
-		      const struct yaml_row *row, void *base)
+static const struct named_decoder *find_named(const struct collector *collector, const char *name)
 {
-	struct decode_step *step = base;
+	for (size_t i = 0; i < collector->decoder_count; i++) {
+		const struct named_decoder *named = &collector->decoders[i];
+
+		if (named->name && strcmp(named->name, name) == 0) {
+			return named;
+		}
+	}
+	return NULL;
+}
+
+/* Reads the name of a built-in decoder. If there is none, the error also considers the names of
+ * the collector's own. */
+static bool read_decoder_word(struct yaml_reader *in, const struct yaml_node *node,
+			      struct decode_step *step)
+{
+	const struct collector *collector = in->owner;
+	struct nearest nearest = { .word = node->text, .size = node->size };
 	unsigned word = 0;
 
-	step->at = node;
-	if (node->type == YAML_MAP) {
-		return yaml_read_map(in, node, row, base);
+	if (!decoder_find(node->text)) {
+		for (size_t i = 0; decoder_word(i); i++) {
+			nearest_offer(&nearest, decoder_word(i));
+		}
+		for (size_t i = 0; i < collector->decoder_count; i++) {
+			if (collector->decoders[i].name) {
+				nearest_offer(&nearest, collector->decoders[i].name);
+			}
+		}
+	}
+	if (nearest.best) {
+		return yaml_wrong(in, node, "unknown decoder '%s'; did you mean '%s'?", node->text,
+				  nearest.best);
 	}
 	if (!yaml_word(in, node, "decoder", &decoder_word_shape, &word)) {
 		return false;
 	}
 	step->decoder = decoder_find(decoder_word(word));
 	return true;
+}
+
+static bool read_step(struct yaml_reader *in, const struct yaml_node *node,
+		      const struct yaml_row *row, void *base)
+{
+	struct decode_step *step = base;
+
+	step->at = node;
+	if (node->type == YAML_MAP) {
+		return yaml_read_map(in, node, row, base);
+	}
+	if (!yaml_expect(in, node, YAML_TEXT, "decoder")) {
+		return false;
+	}
+	step->named = find_named(in->owner, node->text);
+	if (step->named) {
+		return step->named->step_count > 0;
+	}
+	return read_decoder_word(in, node, step);
 }
 
 static const struct yaml_shape step_shape = {
@@ -372,7 +424,98 @@ static const struct yaml_shape step_shape = {
 		"{ 'required': ['bits'], 'maxProperties': 1 }]",
 };
 
+/* Replaces the names in a list of decoders by the decoders that they stand for. The places of
+ * these are that of the name, so that an error about them is at the label. */
+static bool expand_steps(struct yaml_reader *in, const struct yaml_node *node,
+			 struct decode_step **steps, size_t *count)
+{
+	size_t expanded_count = 0;
+	struct decode_step *expanded;
+
+	for (size_t i = 0; i < *count; i++) {
+		expanded_count += (*steps)[i].named ? (*steps)[i].named->step_count : 1;
+	}
+	if (expanded_count > STEPS_MAX) {
+		return yaml_wrong(in, node,
+				  "decode: with those that names stand for, "
+				  "these are more than 16 decoders");
+	}
+	expanded = yaml_alloc(in->tree, expanded_count, sizeof *expanded, in->err);
+	if (!expanded) {
+		return false;
+	}
+	for (size_t i = 0, k = 0; i < *count; i++) {
+		const struct decode_step *step = &(*steps)[i];
+		const struct named_decoder *named = step->named;
+
+		for (size_t j = 0; j < (named ? named->step_count : 1); j++) {
+			expanded[k] = named ? named->steps[j] : *step;
+			expanded[k++].at = step->at;
+		}
+	}
+	*steps = expanded;
+	*count = expanded_count;
+	return true;
+}
+
+#define STEPS                                                                   \
+	.type = SHAPE_LIST, .least = 1, .most = STEPS_MAX, .items = "decoders", \
+	.item = &step_shape,                                                    \
+	.help = "Decoders, applied one after another; those of "                \
+		"numbers come first."
+
+static bool check_named_steps(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct named_decoder *named = base;
+
+	return expand_steps(in, node, &named->steps, &named->step_count);
+}
+
+/* A list gets its name last, so that it cannot contain itself. */
+static bool read_named_decoder(struct yaml_reader *in, const struct yaml_node *node,
+			       const struct yaml_row *row, void *base)
+{
+	static const struct yaml_shape steps_shape = { STEPS, .check = check_named_steps };
+	const struct yaml_row steps = { row->key, &steps_shape,
+					YAML_TO_LIST(struct named_decoder, steps, step_count) };
+	struct named_decoder *named = base;
+	const char *name = node->key->text;
+	bool good;
+
+	if (!load_is_name(name, false)) {
+		return yaml_wrong(in, node->key,
+				  "'%s' is not the name of a decoder: lower case with underscores",
+				  name);
+	}
+	if (decoder_find(name)) {
+		return yaml_wrong(in, node->key, "'%s' is the name of a built-in decoder", name);
+	}
+	good = yaml_read(in, node, &steps, named);
+	if (!good) {
+		named->step_count = 0;
+	}
+	named->name = name;
+	return good;
+}
+
+const struct yaml_shape load_decoders_shape = {
+	.type = SHAPE_NAMES,
+	.least = 1,
+	.most = NAMED_MAX,
+	.items = "decoders",
+	.item = YAML_SHAPE(STEPS, .read = read_named_decoder),
+	.help = "Lists of decoders with names of your own, which decode can use in place of them.",
+	.json = "'propertyNames': { 'pattern': '^[a-z][a-z0-9_]*$' }",
+};
+
 /* ---- labels ---- */
+
+static bool check_label_steps(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct label *label = base;
+
+	return expand_steps(in, node, &label->steps, &label->step_count);
+}
 
 static const struct yaml_row label_rows[] = {
 	{ "text", YAML_SHAPE(ANY_TEXT), YAML_TO(struct label, text), .help = "A fixed value." },
@@ -384,11 +527,8 @@ static const struct yaml_row label_rows[] = {
 	  .help = "Label values by value of the field (integers, or text whose case is ignored)." },
 	{ "default", &yaml_scalar_shape, YAML_TO(struct label, text),
 	  .help = "Label value for all values that are not in map." },
-	{ "decode",
-	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = STEPS_MAX, .items = "decoders",
-		     .item = &step_shape),
-	  YAML_TO_LIST(struct label, steps, step_count),
-	  .help = "Decoders, applied one after another; those of numbers come first." },
+	{ "decode", YAML_SHAPE(STEPS, .check = check_label_steps),
+	  YAML_TO_LIST(struct label, steps, step_count) },
 };
 
 static bool begin_label(struct yaml_reader *in, const struct yaml_node *node, void *base)

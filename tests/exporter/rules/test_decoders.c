@@ -75,6 +75,9 @@ static void numbers_are_read(void **state)
 		{ "ip", &i32, (uint64_t)(int64_t)(int32_t)0xffffffff, "255.255.255.255" },
 		{ "ip", &u64, 0, "0.0.0.0" },
 		{ "ip", &u64, UINT64_C(1) << 32, "_unknown" },
+		{ "network", &u64, 0x0104030a, "10.3.4.0/24" },
+		{ "network", &i32, (uint64_t)(int64_t)(int32_t)0xffffffff, "255.255.255.0/24" },
+		{ "network", &u64, UINT64_C(1) << 32, "_unknown" },
 		{ "port", &plain_u16, 0x5000, "80" },
 		{ "port", &port, 80, "80" },
 		{ "port", &u64, 0xbb01, "443" },
@@ -115,6 +118,10 @@ static void bytes_are_read(void **state)
 	static const uint8_t storage[128] = { 2, 0, 0, 80, 10, 0, 0, 1 };
 	static const uint8_t guid[16] = { 0x78, 0x56, 0x34, 0x12, 0xbc, 0x9a, 0xf0, 0xde,
 					  1,    2,    3,    4,    5,    6,    7,    8 };
+	static const uint8_t all_parts[16] = {
+		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
+	};
+	static const uint8_t mapped[16] = { [10] = 0xff, 0xff, 10, 3, 4, 1 };
 	static const uint8_t sid[12] = { 1, 1, 0, 0, 0, 0, 0, 5, 18 };
 	static const struct {
 		const char *decoder;
@@ -137,6 +144,13 @@ static void bytes_are_read(void **state)
 		{ "ip", &binary, socket6, 20, "_unknown" },
 		{ "ip", &binary, socket4, 15, "_unknown" },
 		{ "ip", &binary, socket4, 0, "_unknown" },
+		{ "network", &binary, socket4, 16, "192.168.1.0/24" },
+		{ "network", &binary, socket4 + 4, 4, "192.168.1.0/24" },
+		{ "network", &binary, socket6, 28, "fe80::/64" },
+		{ "network", &binary, address6, 16, "2001:db8::/64" },
+		{ "network", &ip6, all_parts, 16, "102:304:506:708::/64" },
+		{ "network", &binary, mapped, 16, "10.3.4.0/24" },
+		{ "network", &binary, socket4, 15, "_unknown" },
 		{ "guid", &binary, guid, 16, "12345678-9abc-def0-0102-030405060708" },
 		{ "guid", &binary, guid, 15, "_unknown" },
 		{ "sid", &binary, sid, 12, "S-1-5-18" },
@@ -179,6 +193,14 @@ static void text_is_read(void **state)
 		{ "ip", "[host]:80", "_unknown" },
 		{ "ip", "localhost", "_unknown" },
 		{ "ip", "", "_unknown" },
+		{ "network", "10.3.4.1", "10.3.4.0/24" },
+		{ "network", "10.3.4.1:80", "10.3.4.0/24" },
+		{ "network", "[fe80::7]:80", "fe80::/64" },
+		{ "network", "1:2:3:4:5:6:7:8", "1:2:3:4::/64" },
+		{ "network", "::ffff:10.3.4.1", "10.3.4.0/24" },
+		{ "network", "::1::2", "_unknown" },
+		{ "network", "localhost", "_unknown" },
+		{ "network", "", "_unknown" },
 		{ "port", "10.0.0.1:80", "80" },
 		{ "port", "[::1]:443", "443" },
 		{ "port", "8080", "8080" },

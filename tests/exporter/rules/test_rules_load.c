@@ -86,7 +86,7 @@ static void a_collector_has_name_help_and_default(void **state)
 		{ "collector: x\nhelp: h\ndefault: often\n",
 		  "x.yaml:3:10: default: expected on or off, found 'often'" },
 		{ HEAD "colour: red\n",
-		  "x.yaml:4:1: unknown key 'colour'; known: collector, help, default, needs, metrics" },
+		  "x.yaml:4:1: unknown key 'colour'; known: collector, help, default, needs, decoders, pairs, metrics" },
 		{ HEAD "need: {}\n", "x.yaml:4:1: unknown key 'need'; did you mean 'needs'?" },
 		{ HEAD "metrics: {}\n", "x.yaml:4:10: metrics: expected a list, found a map" },
 	};
@@ -190,7 +190,7 @@ static void a_pair_has_start_stop_and_key(void **state)
 	static const struct refusal cases[] = {
 		{ PAIR("[]"), "x.yaml:9:51: pair: expected a map, found a list" },
 		{ PAIR("{}"), "x.yaml:9:51: pair: 'start' is missing" },
-		{ PAIR("{ start: Process/Start }"), "x.yaml:9:51: pair: 'stop' is missing" },
+		{ PAIR("{ start: Process/Start }"), "x.yaml:9:51: pair: 'key' is missing" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop }"),
 		  "x.yaml:9:51: pair: 'key' is missing" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: ProcessId }"),
@@ -618,7 +618,7 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		{ LABELS "    a: { field: Cpu, decode: [hxe] }\n",
 		  "x.yaml:10:31: unknown decoder 'hxe'; did you mean 'hex'?" },
 		{ LABELS "    a: { field: Cpu, decode: [regex] }\n",
-		  "x.yaml:10:31: unknown decoder 'regex'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, port, guid, sid, hresult" },
+		  "x.yaml:10:31: unknown decoder 'regex'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, guid, sid, hresult" },
 		{ LABELS "    a: { field: Cpu, decode: [sid] }\n",
 		  "x.yaml:10:31: decoder 'sid' cannot read a number" },
 		{ LABELS "    a: { field: Cpu, decode: [guid] }\n",
@@ -693,6 +693,89 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
 		assert_good(good[i]);
 	}
+	REFUSED(cases);
+}
+
+#define NAMED(decoders, label)                                                     \
+	HEAD "decoders:\n" decoders "metrics:\n- name: a_total\n  type: counter\n" \
+	     "  help: h\n  labels: { a: { field: Process, decode: " label " } }\n" \
+	     "  events: [{ event: DiskIo/Read }]\n"
+#define SIX "lower, lower, lower, lower, lower, lower"
+
+static void a_list_of_decoders_may_have_a_name(void **state)
+{
+	static const struct refusal cases[] = {
+		{ HEAD "decoders: [lower]\n",
+		  "x.yaml:4:11: decoders: expected a map, found a list" },
+		{ HEAD "decoders: {}\n", "x.yaml:4:11: decoders: from 1 to 64 decoders" },
+		{ NAMED("  Site: [lower]\n", "[lower]"),
+		  "x.yaml:5:3: 'Site' is not the name of a decoder: lower case with underscores" },
+		{ NAMED("  lower: [basename]\n", "[lower]"),
+		  "x.yaml:5:3: 'lower' is the name of a built-in decoder" },
+		{ NAMED("  regex: [basename]\n", "[lower]"),
+		  "x.yaml:5:3: 'regex' is the name of a built-in decoder" },
+		{ NAMED("  site: lower\n", "[lower]"),
+		  "x.yaml:5:9: site: expected a list, found text" },
+		{ NAMED("  site: []\n", "[lower]"), "x.yaml:5:9: site: from 1 to 16 decoders" },
+		/* One error, although a label uses the list. */
+		{ NAMED("  site: [lwer]\n", "[site]"),
+		  "x.yaml:5:10: unknown decoder 'lwer'; did you mean 'lower'?" },
+		{ NAMED("  site: [lower]\n", "[siet]"),
+		  "x.yaml:10:43: unknown decoder 'siet'; did you mean 'site'?" },
+		{ NAMED("  site: [lower]\n", "[wer]"),
+		  "x.yaml:10:43: unknown decoder 'wer'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, guid, sid, hresult" },
+		/* A list has the names above it, and not its own. */
+		{ NAMED("  address: [address]\n", "[lower]"),
+		  "x.yaml:5:13: unknown decoder 'address'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, guid, sid, hresult" },
+		{ NAMED("  site: [address]\n  address: [lower]\n", "[site]"),
+		  "x.yaml:5:10: unknown decoder 'address'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, guid, sid, hresult" },
+		{ NAMED("  a: [" SIX "]\n  b: [a, a, a]\n", "[b]"),
+		  "x.yaml:6:6: decode: with those that names stand for, these are more than 16 decoders" },
+		/* The error of a decoder that does not fit is at the label. */
+		{ NAMED("  site: [lower, hex]\n", "[basename, site]"),
+		  "x.yaml:10:53: decoder 'hex' cannot read text" },
+	};
+
+	(void)state;
+	assert_good(NAMED("  site: [lower]\n", "[site]"));
+	assert_good(NAMED("  site: [lower]\n  host: [{ regex: a, replace: b }, site]\n",
+			  "[drive, host, site]"));
+	assert_good(NAMED("  unused: [hex]\n", "[lower]"));
+	REFUSED(cases);
+}
+
+#define NAMED_PAIRS(pairs, pair)                                                                \
+	HEAD "pairs:\n" pairs "metrics:\n- name: a_seconds_total\n  type: counter\n  help: h\n" \
+	     "  events:\n  - { event: Process/Stop, value: Duration, pair: " pair " }\n"
+#define LIFE "  life: { start: Process/Start, key: [ParentId] }\n"
+
+static void a_pair_may_have_a_name(void **state)
+{
+	static const struct refusal cases[] = {
+		{ HEAD "pairs: {}\n", "x.yaml:4:8: pairs: from 1 to 64 pairs" },
+		{ NAMED_PAIRS("  Life: { start: Process/Start, key: [ParentId] }\n", "Life"),
+		  "x.yaml:5:3: 'Life' is not the name of a pair: lower case with underscores" },
+		{ NAMED_PAIRS(LIFE, "live"),
+		  "x.yaml:11:51: unknown pair 'live'; did you mean 'life'?" },
+		{ NAMED_PAIRS(LIFE, "x"),
+		  "x.yaml:11:51: unknown pair 'x': 'pairs' has no such name" },
+		{ PAIR("life"), "x.yaml:9:51: unknown pair 'life': 'pairs' has no such name" },
+		/* One error, although a rule uses the pair. */
+		{ NAMED_PAIRS("  life: { start: Process/Start }\n", "life"),
+		  "x.yaml:5:9: life: 'key' is missing" },
+		{ NAMED_PAIRS(
+			  "  life: { start: Process/Start, stop: Process/DCStop, key: [ParentId] }\n",
+			  "life"),
+		  "x.yaml:5:39: pair: 'stop' is not the event 'Process/Stop'" },
+		{ NAMED_PAIRS("  life: { start: Process/Start, key: [Disk] }\n", "life"),
+		  "x.yaml:5:39: event 'Process/Start' has no field 'Disk'" },
+	};
+
+	(void)state;
+	assert_good(NAMED_PAIRS(LIFE, "life"));
+	assert_good(NAMED_PAIRS(
+		"  life: { start: Process/Start, stop: Process/Stop, key: [ParentId] }\n", "life"));
+	assert_good(PAIR("{ start: Process/Start, key: [ParentId] }"));
 	REFUSED(cases);
 }
 
@@ -880,6 +963,8 @@ int main(void)
 		cmocka_unit_test(bounds_are_kept_in_nanoseconds_or_as_written),
 		cmocka_unit_test(conditions_fit_the_type_of_their_field),
 		cmocka_unit_test(labels_are_fields_texts_maps_or_decoded),
+		cmocka_unit_test(a_list_of_decoders_may_have_a_name),
+		cmocka_unit_test(a_pair_may_have_a_name),
 		cmocka_unit_test(derived_fields_are_accepted_only_for_their_events),
 		cmocka_unit_test(one_family_has_one_type_help_and_label_set),
 		cmocka_unit_test(a_family_of_two_sources_distinguishes_them),

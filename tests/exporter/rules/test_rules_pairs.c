@@ -354,6 +354,37 @@ static void spans_that_capture_differently_are_two(void **state)
 	rule_run_close(&run);
 }
 
+/* A pair with a name serves several stops, which share its table. */
+static void a_named_pair_ends_with_the_event_of_its_rule(void **state)
+{
+	static const char collector[] =
+		"collector: x\nhelp: h\ndefault: on\n"
+		"decoders: { first: [lower, { regex: '/.*', replace: '' }] }\n"
+		"pairs: { asked: { start: " START ", key: [id], timeout: 2s, "
+		"carry: { who: { field: name, decode: [first] } } } }\nmetrics:\n"
+		"- { name: a_seconds_total, type: counter, help: h, labels: { who: Pair.who }, "
+		"events: [{ event: " STOP ", pair: asked, value: Duration, "
+		"labels: { end: { text: answer } } }, { event: " FAILED
+		", pair: asked, value: Duration, labels: { end: { text: failure } } }] }\n"
+		/* At the metric it is the pair of each event. */
+		"- { name: b_total, type: counter, help: h, labels: { who: Pair.who }, "
+		"pair: asked, events: [{ event: " STOP " }, { event: " FAILED " }] }\n";
+	struct rule_run run;
+
+	(void)state;
+	open(&run, collector);
+	ask(&run, 1, 0, "ONE/first", 1);
+	ask(&run, 1, 0, "Two/second", 2);
+	assert_int_equal(answer(&run, SECOND / 4, "stop", 1), OUTCOME_COUNTED);
+	assert_int_equal(ask(&run, 3, SECOND / 2, "fail", 2), OUTCOME_COUNTED);
+	rule_run_expect(&run, "a_seconds_total{who=\"one\",end=\"answer\"} 0.25");
+	rule_run_expect(&run, "a_seconds_total{who=\"two\",end=\"failure\"} 0.5");
+	rule_run_expect(&run, "b_total{who=\"one\"} 1");
+	rule_run_expect(&run, "b_total{who=\"two\"} 1");
+	expect_unmatched(&run, 0, 0);
+	rule_run_close(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +399,7 @@ int main(void)
 		cmocka_unit_test(texts_of_an_event_in_between_reach_the_stop_too),
 		cmocka_unit_test(what_is_cut_short_or_empty_captures_nothing),
 		cmocka_unit_test(spans_that_capture_differently_are_two),
+		cmocka_unit_test(a_named_pair_ends_with_the_event_of_its_rule),
 		cmocka_unit_test(tables_of_the_rules_show_their_size),
 	};
 
