@@ -41,6 +41,8 @@ enum {
 	DEFERRED_RECORDS_MAX = 1 << 18,
 	DEFERRED_PAYLOADS_MAX = 64 << 20, /* bytes */
 	TEND_EVERY = 10 * 10000000,       /* 100 ns */
+	/* A rundown at the beginning of a recording is over after this time of the recording. */
+	RUNDOWN = 2 * 10000000, /* 100 ns */
 };
 
 /* A copy of a record that the first pass cannot decode yet. */
@@ -89,6 +91,7 @@ struct pipeline {
 	const _Atomic(uint64_t) *epoch; /* owned by the registry */
 	uint64_t entered;               /* what shard_enter() returned; 0 after shard_leave() */
 	int64_t time, tended_time;      /* time of the last record; time of the last shard_tend() */
+	int64_t begun;                  /* time of the first record while gauges are held */
 	const struct etw_record *next;  /* for report_alive() */
 	uint32_t session;               /* label id */
 	int64_t from, to;               /* range of times whose events are counted */
@@ -739,6 +742,22 @@ static NOINLINE bool wait_until_due(struct pipeline *pipeline, const struct etw_
 	return true;
 }
 
+/* Shows the gauges of this pass in place of those of the former one, once the rundown is over. */
+static NOINLINE void release_gauges_when_due(struct pipeline *pipeline,
+					     const struct etw_record *record)
+{
+	if (record->time == ETW_RECORD_NO_TIME) {
+		return;
+	}
+	if (pipeline->begun == ETW_RECORD_NO_TIME) {
+		pipeline->begun = record->time;
+	}
+	if (record->time >= etw_time_add(pipeline->begun, RUNDOWN)) {
+		shard_release_gauges(pipeline->options.shard);
+		pipeline->options.gauges_held = false;
+	}
+}
+
 /* Returns the class of a record for which etw_event_table_usual() has none. NULL: the pass is
  * stopped. */
 static NOINLINE struct etw_event_class *find_class(struct pipeline *pipeline,
@@ -813,6 +832,9 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw
 		return; /* a record that was not delivered is not counted */
 	}
 	reload_when_due(pipeline);
+	if (extras && options->gauges_held) {
+		release_gauges_when_due(pipeline, record);
+	}
 	if (extras && options->on_time) {
 		options->on_time(options->time_context, record->time);
 	}
@@ -853,8 +875,8 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw
 
 static bool has_extras(const struct pipeline_options *options)
 {
-	return options->pace || options->on_time || options->tap || options->observer ||
-	       has_range(options);
+	return options->pace || options->gauges_held || options->on_time || options->tap ||
+	       options->observer || has_range(options);
 }
 
 static void on_event(void *context, const struct etw_record *record)
@@ -1036,6 +1058,7 @@ static bool attend(struct pipeline *pipeline, struct etw_error *err)
 	pipeline->epoch = registry_epoch(registry);
 	pipeline->time = ETW_RECORD_NO_TIME;
 	pipeline->tended_time = ETW_RECORD_NO_TIME;
+	pipeline->begun = ETW_RECORD_NO_TIME;
 	pipeline->session = intern_own(registry_strings(registry), options->session);
 	if (!make_cells(registry, options->shard, options->session, &pipeline->cells, err)) {
 		return false;

@@ -82,6 +82,9 @@ struct pipeline_options {
 	 * exists. */
 	struct utc_moment from, to;
 	struct pace *pace; /* NULL: as fast as possible */
+	/* The shard holds the gauges of the former pass (shard_hold_gauges()); the pipeline
+	 * releases them when it has read the rundown of this one. */
+	bool gauges_held;
 	struct tap *tap;   /* the flight recorder's, for this consumer; NULL: there is none */
 	/* Runs before each record is counted. time: of the record, in 100 ns since 1601 UTC, or
 	 * ETW_RECORD_NO_TIME. May be NULL. */

@@ -160,6 +160,7 @@ bool runner_make_pipeline(struct session *session, struct etw_error *err)
 		.from = runner->options.from,
 		.to = runner->options.to,
 		.pace = runner->pace,
+		.gauges_held = consumer->gauges_held,
 		.tap = taps_of(runner->options.taps, (size_t)(consumer - runner->consumers)),
 		.on_time = runner->options.on_time,
 		.time_context = runner->options.time_context,
@@ -579,7 +580,12 @@ static bool run_session(struct session *session, bool last, struct etw_error *er
 	runner_on_named(consumer);
 	if ((!last && !runner_stopping(runner)) || is_leaving(consumer)) {
 		/* State gauges of one machine must not stay beside those of the next; those of a
-		 * session that the configuration no longer has must not stay either. */
+		 * session that the configuration no longer has must not stay either. Between two
+		 * passes of a replay, the former ones are shown until the next pass has its own. */
+		if (session->path) {
+			shard_hold_gauges(consumer->shard);
+			consumer->gauges_held = true;
+		}
 		pipeline_reset(consumer->pipeline);
 	}
 	runner_free_pipeline(consumer);
@@ -655,6 +661,7 @@ static bool run_consumer(struct consumer *consumer, struct etw_error *err)
 			wait_before_next_pass(runner);
 		}
 	} while (done && runner->options.loop && !runner_stopping(runner));
+	shard_release_gauges(consumer->shard);
 	os_mutex_lock(&runner->lock);
 	runner->finished = done && !runner_stopping(runner);
 	os_mutex_unlock(&runner->lock);

@@ -65,6 +65,7 @@ struct consumer {
 	bool threaded;
 	struct session *current; /* the session that runs; NULL between two sessions */
 	uint64_t cpu_at_start;   /* CPU time of the consumer's thread when the pass began */
+	bool gauges_held; /* by shard_hold_gauges(), for the next pipeline; its thread's alone */
 	uint64_t bytes_before;   /* bytes of the recordings finished in this turn of the loop */
 };
 

@@ -123,7 +123,7 @@ static struct look look_at(const struct family *family, uint32_t sample)
 	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		const cell *cells = family_segment(family, w, segment);
 
-		if (!cells) {
+		if (!cells || family->registry->shards[w]->held_of) {
 			continue;
 		}
 		cells += (size_t)index * family->cells_per_sample;

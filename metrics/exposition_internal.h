@@ -58,7 +58,8 @@ static inline struct columns columns_of(const struct family *family, unsigned se
 	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		cell *cells = family_segment(family, w, segment);
 
-		if (cells) {
+		if (cells &&
+		    (family->type != FAMILY_GAUGE || gauges_shown(family->registry, w))) {
 			columns.cells[columns.count++] = cells;
 		}
 	}

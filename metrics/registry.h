@@ -281,6 +281,14 @@ void family_restart(struct family *family, const struct shard *shard);
 /* Whether a cell belongs to the family in this shard. */
 bool family_has_cell(const struct family *family, const struct shard *shard, const cell *at);
 
+/*
+ * Between two passes of a replay: while gauges are held, pages show those of the shard as they were
+ * when shard_hold_gauges() was called, although the shard goes on counting. If there is no memory,
+ * nothing is held. Only the thread that owns the shard may call these.
+ */
+void shard_hold_gauges(struct shard *shard);
+void shard_release_gauges(struct shard *shard);
+
 /* ---- the scrape: any thread may call these ---- */
 
 /*

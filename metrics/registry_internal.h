@@ -103,6 +103,10 @@ struct shard {
 	struct shard_owner owner; /* forget_cells NULL: the shard has no owner */
 	uint64_t passed;        /* used by the owner only: it has no cells from before this epoch */
 	_Atomic(uint64_t) seen; /* the epoch that the owner has seen; 0: it waits for records */
+	/* The members below are explained in hold.c. */
+	struct shard *held;       /* has the gauges that this shard holds; NULL: none so far */
+	struct shard *held_of;    /* this shard has the gauges that that one holds */
+	_Atomic(bool) is_holding; /* pages show held in place of this shard */
 };
 
 /* The cells of one shard in one family. */
@@ -344,11 +348,22 @@ static inline unsigned registry_shards(const struct registry *registry)
 /* Returns the cells of a shard for a segment; NULL if the shard has none there. */
 static inline cell *family_segment(const struct family *family, size_t shard, unsigned segment)
 {
-	/* Both pair with the releases in make_segment(). */
+	/* Both pair with the releases in family_make_segment(). */
 	struct family_shard *cells =
 		atomic_load_explicit(&family->shards[shard], memory_order_acquire);
 
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
+}
+
+/* Whether pages show the gauges of a shard (hold.c). Call it after family_segment() has returned
+ * cells, so that the struct of the shard is visible. */
+static inline bool gauges_shown(const struct registry *registry, size_t index)
+{
+	const struct shard *shard = registry->shards[index];
+	const struct shard *holder = shard->held_of ? shard->held_of : shard;
+
+	return atomic_load_explicit(&holder->is_holding, memory_order_acquire) ==
+	       (shard->held_of != NULL);
 }
 
 /* native_buckets.c; call it with the mutex: returns the scale of families with these decimals.
@@ -374,6 +389,9 @@ static inline struct sample_life *sample_life(const struct family *family, uint3
 	return family->lives[segment] ? &family->lives[segment][index] : NULL;
 }
 
+/* samples.c; call it with the mutex: returns the cells of a segment, which are made if the shard uses
+ * it for the first time. NULL without memory. */
+cell *family_make_segment(struct family *family, const struct shard *shard, unsigned segment);
 /* samples.c; call it with the mutex: makes an empty table. Returns false without memory. */
 bool family_make_table(struct family *family);
 /*

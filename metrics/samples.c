@@ -589,9 +589,7 @@ static uint32_t make_sample(struct family *family, const uint32_t *ids, bool *ov
 
 struct family_shard family_no_cells;
 
-/* Call it with the mutex: returns the cells of a segment, which are made if the shard uses it
- * for the first time. NULL without memory. */
-static cell *make_segment(struct family *family, const struct shard *shard, unsigned segment)
+cell *family_make_segment(struct family *family, const struct shard *shard, unsigned segment)
 {
 	struct registry *registry = family->registry;
 	struct family_shard *cells =
@@ -655,7 +653,7 @@ static RARE cell *make_cells(struct family *family, const struct shard *shard, c
 		cells = cells_of(family, shard, sample);
 		if (!cells) {
 			os_mutex_lock(&family->registry->mutex);
-			make_segment(family, shard, segment_of(sample, &index));
+			family_make_segment(family, shard, segment_of(sample, &index));
 			os_mutex_unlock(&family->registry->mutex);
 			cells = cells_of(family, shard, sample);
 		}
@@ -835,7 +833,8 @@ static bool value_of(const struct family *family, uint32_t sample, int64_t *valu
 	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		cell *cells = family_segment(family, w, segment);
 
-		if (cells) {
+		if (cells &&
+		    (family->type != FAMILY_GAUGE || gauges_shown(family->registry, w))) {
 			uint64_t one = atomic_load_explicit(cells + offset, memory_order_relaxed);
 
 			if (one == CELL_HIDDEN && family->type == FAMILY_GAUGE) {

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "lib/etl/writer.h"
+#include "tests/support/kernel_events.h"
 #include "tests/support/program.h"
 #include "tests/support/small_recording.h"
 #include "tests/support/temporary.h"
@@ -188,6 +190,126 @@ static void a_loop_goes_on_counting_and_adds_losses_once(void **state)
 	program_close(&program);
 }
 
+/* ---- gauges at the edge between two passes ---- */
+
+enum { SECOND = 10000000 }; /* ticks of the recordings that the tests write */
+
+static void process_at(struct kernel_events *k, int64_t time, enum lifetime_opcode opcode,
+		       uint32_t id, const char *image)
+{
+	kernel_events_at(k, 0, time, 4, 8);
+	event_process(k, opcode,
+		      &(struct kernel_process){ .id = id, .image = image, .command_line = image });
+}
+
+/* alpha.exe runs from the rundown on. gamma.exe starts 20 seconds later and runs at the end. */
+static void record_edge(const char *file)
+{
+	const struct etw_writer_options options = { .processors = 1, .buffer_size = 4096 };
+	struct etw_writer *writer = etw_writer_open(file, &options, NULL);
+	struct kernel_events k;
+
+	assert_non_null(writer);
+	kernel_events_init(&k, writer, 8);
+	process_at(&k, 1000, OP_DC_START, 100, "alpha.exe");
+	process_at(&k, 10 * SECOND, OP_START, 200, "short.exe");
+	process_at(&k, 11 * SECOND, OP_STOP, 200, "short.exe");
+	process_at(&k, 20 * SECOND, OP_START, 300, "gamma.exe");
+	process_at(&k, 21 * SECOND, OP_START, 400, "short.exe");
+	kernel_events_done(&k);
+	assert_true(etw_writer_finish(writer, NULL));
+	etw_writer_close(writer);
+}
+
+#define GAMMA_RUNS "etw_process_instances{process=\"gamma\"" KERNEL "}"
+
+/* What scrapes see, and when. */
+struct edge {
+	struct program program;
+	unsigned passes;
+	int64_t first;                        /* time of the first record of each pass */
+	uint64_t fewest;                      /* processes on a page, after the first with any */
+	uint64_t gamma_at_start, gamma_later; /* of gamma.exe, in the second pass */
+};
+
+static uint64_t scrape(struct edge *edge, const char *name)
+{
+	struct etw_text page = program_page(&edge->program);
+	uint64_t value = page_value(&page, name);
+	uint64_t running = page_value(&page, "etw_process_instances");
+
+	text_free(&page);
+	if (running < edge->fewest && (running > 0 || edge->fewest != UINT64_MAX)) {
+		edge->fewest = running;
+	}
+	return value;
+}
+
+/* Runs in both passes over the file, so also before anything of a pass is counted. */
+static void on_edge_buffer(void *context)
+{
+	scrape(context, GAMMA_RUNS);
+}
+
+static void on_edge_record(void *context, const struct etw_record *record,
+			   const struct etw_event_class *class, struct tracker *tracker)
+{
+	(void)context;
+	(void)record;
+	(void)class;
+	(void)tracker;
+}
+
+static void on_edge_time(void *context, int64_t time)
+{
+	struct edge *edge = context;
+	uint64_t gamma = scrape(edge, GAMMA_RUNS);
+
+	if (edge->first == 0) {
+		edge->first = time;
+	} else if (time == edge->first) {
+		edge->passes++;
+		edge->gamma_at_start = gamma;
+		if (edge->passes == 2) {
+			runner_stop(edge->program.runner);
+		}
+	} else if (edge->passes == 1 && time < edge->first + 12 * SECOND) {
+		edge->gamma_later = gamma;
+	}
+}
+
+static void gauges_stay_until_the_next_pass_of_a_loop_has_read_its_rundown(void **state)
+{
+	static struct edge edge;
+	const struct pipeline_observer observer = {
+		.context = &edge,
+		.on_record = on_edge_record,
+		.on_buffer = on_edge_buffer,
+	};
+	const char *const paths[] = { path };
+	struct runner_options options = {
+		.paths = paths,
+		.path_count = 1,
+		.loop = true,
+		.observer = &observer,
+		.on_time = on_edge_time,
+		.time_context = &edge,
+	};
+	struct etw_error err = { 0 };
+
+	(void)state;
+	edge = (struct edge){ .fewest = UINT64_MAX };
+	record_edge(path);
+	program_set_up(&edge.program, NULL, &(struct setup_options){ .no_manifests = true });
+	program_run(&edge.program, options);
+	assert_true(runner_run(edge.program.runner, &err));
+	program_close(&edge.program);
+	assert_int_equal(edge.passes, 2);
+	assert_int_equal(edge.fewest, 1);         /* alpha.exe */
+	assert_int_equal(edge.gamma_at_start, 1); /* as at the end of the pass before */
+	assert_int_equal(edge.gamma_later, 0);    /* it has not started in this pass */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +318,7 @@ int main(void)
 		cmocka_unit_test(a_second_recording_of_the_same_name_has_another_label),
 		cmocka_unit_test(without_a_pass_nothing_is_counted_or_lost_yet),
 		cmocka_unit_test(a_loop_goes_on_counting_and_adds_losses_once),
+		cmocka_unit_test(gauges_stay_until_the_next_pass_of_a_loop_has_read_its_rundown),
 	};
 
 	return cmocka_run_group_tests(tests, make_recording, remove_recording);
