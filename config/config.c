@@ -25,7 +25,6 @@
 #include "base/os.h"
 #include "base/series.h"
 #include "base/text.h"
-#include "config/listen_address.h"
 #include "config/yaml_rows.h"
 
 enum {

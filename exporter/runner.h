@@ -21,7 +21,7 @@
 #include "base/utc.h"
 #include "exporter/pipeline.h"
 #include "exporter/recorder/flight.h"
-#include "exporter/recorder/taps.h"
+#include "exporter/recorder/tap.h"
 #include "exporter/setup.h"
 
 struct runner_options {

@@ -21,7 +21,6 @@
 #include "base/series.h"
 #include "base/text.h"
 #include "base/utc.h"
-#include "config/listen_address.h"
 #include "etwtool/diff/diff.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/event_filter.h"
