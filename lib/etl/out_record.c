@@ -3,7 +3,7 @@
  * Writes record headers, with one function for each type. The offsets are from docs/etl-format.md
  * section 4.
  */
-#include "lib/etl/out_record.h"
+#include "lib/etl/writer.h"
 
 #include <string.h>
 

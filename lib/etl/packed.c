@@ -41,7 +41,6 @@
 #include "base/missing_path.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "lib/etl/packed_size.h"
 
 enum {
 	BLOCK_SIZE = 64 << 10,

@@ -29,7 +29,7 @@
 #include "exporter/rules/language/probe.h"
 #include "lib/decode/event_table.h"
 #include "lib/etl/file.h"
-#include "lib/source/provider_spec.h"
+#include "lib/source/provider_names.h"
 #include "tests/support/every_class.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
