@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Addresses of clients, and the ranges of them that may connect.
+ * Addresses of clients, the ranges of them that may connect, and addresses of servers.
  */
 #ifndef BASE_CLIENT_ADDRESS_H
 #define BASE_CLIENT_ADDRESS_H
@@ -39,5 +39,24 @@ struct address_range {
 bool address_range_parse(const char *text, struct address_range *range);
 bool address_range_contains(const struct address_range *range,
 			    const struct client_address *address);
+
+/* ---- addresses to listen on ---- */
+
+/*
+ * An address that a server listens on: ":9189", "127.0.0.1:9189", "[::1]:9189", "localhost:9189".
+ */
+
+struct listen_address {
+	enum { LISTEN_ANY, LISTEN_IPV4, LISTEN_IPV6 } family;
+	char host[48]; /* empty for LISTEN_ANY; without brackets */
+	unsigned port; /* 0: the system chooses one */
+};
+
+/*
+ * Parses an address. Returns false, and leaves *address unchanged, if text is no such address. The
+ * host is a number or "localhost", because resolving other names would need the network. Only the
+ * characters of an IPv6 address are checked; the system refuses a wrong one when it is bound.
+ */
+bool listen_address_parse(const char *text, struct listen_address *address);
 
 #endif

@@ -20,12 +20,11 @@
 #include <string.h>
 
 #include "base/client_address.h"
+#include "base/files.h"
 #include "base/glob.h"
-#include "base/missing_path.h"
 #include "base/os.h"
 #include "base/series.h"
 #include "base/text.h"
-#include "config/listen_address.h"
 #include "config/yaml_rows.h"
 
 enum {

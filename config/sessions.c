@@ -14,7 +14,7 @@
  * Source: "EVENT_TRACE_PROPERTIES structure", "StartTraceW function", "PAYLOAD_FILTER_PREDICATE
  * structure", "TdhCreatePayloadFilter function", Microsoft Learn.
  */
-#include "config/sessions.h"
+#include "config/config.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
  * no meaning in YAML at any place; otherwise it is quoted, so that printing it again changes
  * nothing. A switch must stay plain: in quotes it would be a text.
  */
-#include "config/yaml_print.h"
+#include "config/yaml_rows.h"
 
 #include <ctype.h>
 #include <stdio.h>

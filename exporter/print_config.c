@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file is printed by the tables from which it is read (config/yaml_print.h). This file only
+ * The file is printed by the tables from which it is read (config/yaml_rows.h). This file only
  * says what counts in place of the configuration: the collectors, each by name, because their
  * defaults and the flags decide too; the session that is there without being configured; and the
  * flags that have a key. Such values are nodes in the memory of the configuration.
@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "config/yaml.h"
-#include "config/yaml_print.h"
+#include "config/yaml_rows.h"
 
 enum { OVERRIDES_MOST = 8 };
 

@@ -17,11 +17,11 @@
 #include <etw/recording.h>
 
 #include "base/error.h"
-#include "base/progress.h"
+#include "base/print.h"
 #include "base/utc.h"
 #include "exporter/pipeline.h"
 #include "exporter/recorder/flight.h"
-#include "exporter/recorder/taps.h"
+#include "exporter/recorder/tap.h"
 #include "exporter/setup.h"
 
 struct runner_options {

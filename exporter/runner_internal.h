@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/os.h"
-#include "config/sessions.h"
+#include "config/config.h"
 #include "exporter/live.h"
 #include "exporter/replay_log.h"
 #include "exporter/runner.h"

@@ -12,7 +12,6 @@
 
 #include "base/client_address.h"
 #include "base/error.h"
-#include "config/listen_address.h"
 
 typedef intptr_t socket_handle;
 #define SOCKET_NONE ((socket_handle)-1)

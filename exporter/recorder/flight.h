@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "exporter/recorder/taps.h"
+#include "exporter/recorder/tap.h"
 #include "metrics/registry.h"
 
 struct flight_recorder; /* opaque */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/etl/buffer_header.h"
+#include "lib/etl/scan.h"
 
 #include "base/cursor.h"
 

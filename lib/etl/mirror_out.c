@@ -10,10 +10,10 @@
  * list is written up to the earlier piece, and the later piece waits at the end of the list. Before
  * a buffer is written at once, because it is large or unchanged, the whole list is written.
  *
- * If the content of a compressed buffer has changed, it is compressed again (lib/etl/pack.c). That
- * takes several times as long as all other work and needs only the buffer, so helper threads do it
- * (lib/etl/jobs.h). The pieces that are being compressed are in a ring buffer and are written in
- * order. Readers limit what compressed buffers may unpack to at a place in the file
+ * If the content of a compressed buffer has changed, it is compressed again (lib/etl/unpack.c).
+ * That takes several times as long as all other work and needs only the buffer, so helper threads
+ * do it (lib/etl/jobs.h). The pieces that are being compressed are in a ring buffer and are written
+ * in order. Readers limit what compressed buffers may unpack to at a place in the file
  * (lib/etl/index.h); the place is known when a buffer is written, and a buffer beyond the limit is
  * written uncompressed.
  */
@@ -21,14 +21,14 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cursor.h"
 #include "base/os.h"
-#include "base/store.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
 #include "lib/etl/mirror_internal.h"
-#include "lib/etl/pack.h"
 #include "lib/etl/record.h"
 #include "lib/etl/scan.h"
+#include "lib/etl/unpack.h"
 #include "lib/etl/writer.h"
 
 enum {

@@ -3,11 +3,11 @@
  * Writes record headers, with one function for each type. The offsets are from docs/etl-format.md
  * section 4.
  */
-#include "lib/etl/out_record.h"
+#include "lib/etl/writer.h"
 
 #include <string.h>
 
-#include "base/store.h"
+#include "base/cursor.h"
 
 enum {
 	COMPACT_HEADER_SIZE = 24,

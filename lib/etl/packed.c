@@ -37,11 +37,10 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/files.h"
 #include "base/glob.h"
-#include "base/missing_path.h"
-#include "base/progress.h"
+#include "base/print.h"
 #include "base/text.h"
-#include "lib/etl/packed_size.h"
 
 enum {
 	BLOCK_SIZE = 64 << 10,

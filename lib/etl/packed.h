@@ -40,4 +40,15 @@ extern const struct etl_packed_limits etl_packed_limits; /* the limits of all pr
 struct os_file *etl_packed_open(const char *path, const struct etl_packed_limits *limits,
 				struct etw_error *err);
 
+/* ---- the stated size (packed_size.c) ---- */
+
+/* What packed files state about their unpacked size. */
+
+/*
+ * Returns the size that a file of gzip, xz or zstd states; 0 if it states none. The statement can
+ * be wrong. gzip states the size of its last member modulo 4 GiB, xz that of its last stream, zstd
+ * that of its first frame, so the file may unpack to more.
+ */
+uint64_t etl_packed_stated_size(struct os_file *file);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/etl/packed_size.h"
+#include "lib/etl/packed.h"
 
 #include <lzma.h>
 #include <stdlib.h>

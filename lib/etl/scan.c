@@ -5,7 +5,7 @@
  * A recording is a sequence of buffers, each with a header of 72 bytes and the records of one
  * processor. The size in the header of a buffer leads to the next buffer. The buffer size in the
  * logfile header cannot be used, because compressed buffers and the first one have other sizes. If
- * no buffer follows at that place, the scan searches for the next header (buffer_header.h), so that
+ * no buffer follows at that place, the scan searches for the next header (buffer_header.c), so that
  * only damaged buffers are lost. The scan depends only on the bytes from its place on and on the
  * logfile header, so all passes read the same buffers, wherever they start. No place is searched
  * twice, and a search ends after SEARCH_MOST bytes, because a sparse file can be much longer than

@@ -17,10 +17,147 @@
  */
 #include "lib/etl/unpack.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/os.h"
 #include "lib/etl/record.h"
+
+/* ---- blocks of memory ---- */
+
+/*
+ * A replay of a compressed recording keeps its unpacked buffers from the first pass to the second
+ * (index.c). Touching that much new memory page by page costs about a third of the time of
+ * unpacking into it. So after the first few MiB, blocks are cut from slabs of 2 MiB, for each of
+ * which the system can use one large page. A slab counts its blocks and is freed with the last one.
+ * One small block can therefore keep a whole slab alive, and a hostile recording can make a pass
+ * keep only such blocks. So the slabs of a pool are limited to the bytes that a pass may keep, and
+ * further blocks come from the C library.
+ */
+
+enum {
+	KEEP_BYTES = 8 << 20,
+	GRAIN = 4096,
+	SLAB_SIZE = OS_LARGE_PAGE_SIZE,
+	SLABS_FROM = 4 << 20, /* bytes from the C library before the first slab; most recordings
+				 need none */
+	SLABS_MOST = 144, /* slabs for ETL_KEEP_MAX bytes, and an eighth more for blocks that are
+			     not kept */
+	CUT_MAX = SLAB_SIZE / 8,
+	LOOK_AT = 8, /* unused blocks that are checked for the right size */
+};
+
+struct etl_slab {
+	size_t used;       /* bytes used, with this header */
+	size_t references; /* number of its blocks, and one more while blocks are cut from it */
+};
+
+static void release(struct etl_slab *slab)
+{
+	if (slab && --slab->references == 0) {
+		os_large_free(slab, SLAB_SIZE);
+	}
+}
+
+/* Cuts a block from a slab; NULL if the block is too large for a slab, the pool does not use slabs
+ * yet, or no more slabs are available. */
+static struct etl_block *cut(struct etl_blocks *blocks, size_t size)
+{
+	struct etl_slab *slab = blocks->slab;
+	struct etl_block *block;
+
+	size = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
+	if (blocks->allocated_bytes < SLABS_FROM || size > CUT_MAX) {
+		return NULL;
+	}
+	if (!slab || size > SLAB_SIZE - slab->used) {
+		slab = blocks->slabs < SLABS_MOST ? os_large_alloc(SLAB_SIZE) : NULL;
+		if (!slab) {
+			return NULL;
+		}
+		blocks->slabs++;
+		*slab = (struct etl_slab){ .used = sizeof(max_align_t), .references = 1 };
+		release(blocks->slab);
+		blocks->slab = slab;
+	}
+	block = (struct etl_block *)(void *)((char *)slab + slab->used);
+	block->slab = slab;
+	slab->used += size;
+	slab->references++;
+	return block;
+}
+
+static size_t capacity_for(size_t size)
+{
+	return (size + GRAIN - 1) / GRAIN * GRAIN;
+}
+
+size_t etl_block_cost(size_t size)
+{
+	return sizeof(struct etl_block) + capacity_for(size);
+}
+
+struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size)
+{
+	size_t capacity = capacity_for(size);
+	struct etl_block **link = &blocks->unused, *block;
+
+	/* Most files have buffers of one size, except that the last one of each processor is
+	 * shorter. A block is reused only if it has at most twice the size that is needed, so that
+	 * the limits on bytes in blocks also limit the memory. */
+	for (unsigned i = 0; i < LOOK_AT && *link; i++, link = &(*link)->next) {
+		block = *link;
+		if (block->capacity >= size && block->capacity / 2 <= capacity) {
+			*link = block->next;
+			blocks->unused_bytes -= block->capacity;
+			return block;
+		}
+	}
+	block = cut(blocks, sizeof *block + capacity);
+	if (!block) {
+		block = malloc(sizeof *block + capacity);
+		if (!block) {
+			return NULL;
+		}
+		block->slab = NULL;
+		blocks->allocated_bytes += blocks->allocated_bytes < SLABS_FROM ? capacity : 0;
+	}
+	block->capacity = capacity;
+	return block;
+}
+
+void etl_block_free(struct etl_block *block)
+{
+	if (block && block->slab) {
+		release(block->slab);
+	} else {
+		free(block);
+	}
+}
+
+void etl_block_put(struct etl_blocks *blocks, struct etl_block *block)
+{
+	if (!block || blocks->unused_bytes + block->capacity > KEEP_BYTES) {
+		etl_block_free(block);
+		return;
+	}
+	block->next = blocks->unused;
+	blocks->unused = block;
+	blocks->unused_bytes += block->capacity;
+}
+
+void etl_blocks_done(struct etl_blocks *blocks)
+{
+	while (blocks->unused) {
+		struct etl_block *next = blocks->unused->next;
+
+		etl_block_free(blocks->unused);
+		blocks->unused = next;
+	}
+	release(blocks->slab);
+	*blocks = (struct etl_blocks){ .unused = NULL };
+}
 
 /* ---- the stream ---- */
 
@@ -301,4 +438,145 @@ void etl_unpacker_done(struct etl_unpacker *unpacker)
 {
 	jobs_stop(unpacker->jobs);
 	unpacker->jobs = NULL;
+}
+
+/* ---- packing ---- */
+
+/*
+ * Greedy plain-LZ77.
+ *
+ * One stream contains flag words, items, and half-bytes of long lengths, interleaved. A flag word
+ * or a half-byte is reserved where the decoder first needs it, and filled in later.
+ */
+
+enum {
+	MATCH_LEAST = 3,
+	MATCH_MOST = 0xffff, /* a longer match would need a 32-bit length; it is split instead */
+	DISTANCE_MOST = 8192,
+	HASH_BITS = 13,
+};
+
+struct stream {
+	uint8_t *out;
+	size_t size;
+	size_t flags_at;
+	size_t half_at; /* offset of a byte whose high half is free; 0: none */
+	uint32_t flags;
+	unsigned flag_count;
+};
+
+static void put_u8(struct stream *s, size_t value)
+{
+	s->out[s->size++] = (uint8_t)value;
+}
+
+static void put_u16(struct stream *s, size_t value)
+{
+	put_u8(s, value);
+	put_u8(s, value >> 8);
+}
+
+static void store_flags(struct stream *s)
+{
+	for (size_t i = 0; i < 4; i++) {
+		s->out[s->flags_at + i] = (uint8_t)(s->flags >> (8 * i));
+	}
+}
+
+/* The decoder reads a flag word only when it needs the next flag, which is directly before an item.
+ */
+static void put_flag(struct stream *s, uint32_t flag)
+{
+	if (s->flag_count == 32) {
+		store_flags(s);
+		s->flags_at = s->size;
+		s->size += 4;
+		s->flags = 0;
+		s->flag_count = 0;
+	}
+	s->flags |= flag << (31 - s->flag_count);
+	s->flag_count++;
+}
+
+static void put_match(struct stream *s, size_t distance, size_t length)
+{
+	size_t rest = length - MATCH_LEAST;
+	size_t half;
+
+	put_flag(s, 1);
+	put_u16(s, (distance - 1) << 3 | (rest < 7 ? rest : 7));
+	if (rest < 7) {
+		return;
+	}
+	rest -= 7;
+	half = rest < 15 ? rest : 15;
+	if (s->half_at > 0) {
+		s->out[s->half_at] = (uint8_t)(s->out[s->half_at] | half << 4);
+		s->half_at = 0;
+	} else {
+		s->half_at = s->size;
+		put_u8(s, half);
+	}
+	if (half < 15) {
+		return;
+	}
+	rest -= 15;
+	if (rest < 255) {
+		put_u8(s, rest);
+	} else {
+		put_u8(s, 255);
+		put_u16(s, rest + 15 + 7);
+	}
+}
+
+static size_t hash(const uint8_t *at)
+{
+	uint32_t key = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
+
+	return key * UINT32_C(2654435761) >> (32 - HASH_BITS);
+}
+
+size_t etl_compress(const uint8_t *bytes, size_t size, uint8_t *out)
+{
+	uint32_t seen[1 << HASH_BITS] = {
+		0
+	}; /* position + 1 of the last place with this hash; 0: none */
+	struct stream s = { .out = out, .size = 4 };
+	size_t at = 0;
+
+	while (at < size) {
+		size_t length = 0;
+		size_t candidate = 0;
+
+		if (size - at >= MATCH_LEAST) {
+			size_t slot = hash(bytes + at);
+
+			if (seen[slot] > 0 && at - (seen[slot] - 1) <= DISTANCE_MOST) {
+				size_t most = size - at < MATCH_MOST ? size - at : MATCH_MOST;
+
+				candidate = seen[slot] - 1;
+				while (length < most &&
+				       bytes[candidate + length] == bytes[at + length]) {
+					length++;
+				}
+			}
+			seen[slot] = (uint32_t)at + 1;
+		}
+		if (length < MATCH_LEAST) {
+			put_flag(&s, 0);
+			put_u8(&s, bytes[at++]);
+			continue;
+		}
+		put_match(&s, at - candidate, length);
+		for (size_t i = 1; i < length && size - at - i >= MATCH_LEAST; i++) {
+			seen[hash(bytes + at + i)] = (uint32_t)(at + i) + 1;
+		}
+		at += length;
+	}
+	/* Unused flags have no meaning; MS-XCA 2.3 sets them. */
+	if (s.flag_count < 32) {
+		s.flags |= UINT32_MAX >> s.flag_count;
+	}
+	store_flags(&s);
+	return s.size;
 }

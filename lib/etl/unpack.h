@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacks compressed buffers, on the caller's thread or in advance on a helper thread.
+ * Unpacks compressed buffers, on the caller's thread or in advance on a helper thread, and packs
+ * buffers.
  *
  * Source: MS-XCA, "LZ77 Compression Algorithm" and "Plain LZ77 Decompression Algorithm Details",
  * Microsoft Learn; docs/etl-format.md section 2.
@@ -12,8 +13,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/etl/block.h"
 #include "lib/etl/jobs.h"
+
+/* ---- blocks of memory ---- */
+
+/*
+ * Blocks of memory for the bytes of buffers, compressed or not. A recording has thousands of
+ * buffers, mostly of one size, so a few unused blocks are kept for the next buffers.
+ */
+
+struct etl_slab; /* private */
+
+struct etl_block {
+	struct etl_block *next; /* next unused block; only while the block is unused */
+	struct etl_slab *slab; /* slab that contains the block; NULL: it comes from the C library */
+	size_t capacity;
+	uint8_t bytes[];
+};
+
+/* Zero-initialise it. One thread. */
+struct etl_blocks {
+	struct etl_block *unused; /* owned */
+	size_t unused_bytes;
+	struct etl_slab *slab;  /* slab that the next block comes from */
+	size_t slabs;           /* number of slabs so far, with freed ones */
+	size_t allocated_bytes; /* bytes from the C library so far; beyond a limit slabs are used */
+};
+
+/*
+ * Returns a block of at least size bytes with undefined content; NULL when memory runs out. The
+ * caller returns it to the pool with etl_block_put(), or frees it with etl_block_free(). Both
+ * accept NULL.
+ */
+struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size);
+/* Returns the memory that a new block of size bytes takes, in bytes. */
+size_t etl_block_cost(size_t size);
+void etl_block_put(struct etl_blocks *blocks, struct etl_block *block);
+void etl_block_free(struct etl_block *block);
+
+/* Frees the unused blocks. Blocks in use stay valid. */
+void etl_blocks_done(struct etl_blocks *blocks);
+
+/* ---- unpacking ---- */
 
 /*
  * Unpacks `in` until out has out_size bytes or the input ends between two items. Fails if an item
@@ -59,5 +100,28 @@ void etl_unpacker_wait(struct etl_unpacker *unpacker, struct etl_unpack_job *job
 void etl_unpacker_drop(struct etl_unpacker *unpacker, struct etl_unpack_job *job);
 /* Ends the helper thread. Call it after every submitted job was waited for. */
 void etl_unpacker_done(struct etl_unpacker *unpacker);
+
+/* ---- packing ---- */
+
+/*
+ * Compresses a buffer to a plain LZ77 stream, as in compressed recordings (docs/etl-format.md
+ * section 2).
+ */
+
+/* Returns the most bytes that the stream of size bytes can have: only literals, and a flag word for
+ * every 32 of them. */
+static inline size_t etl_compress_bound(size_t size)
+{
+	return size + 4 * (size / 32 + 1);
+}
+
+/*
+ * Compresses size bytes to out, which must have etl_compress_bound(size) bytes, and returns the
+ * size of the stream. The search is greedy: the only candidate for a copy is the last place with
+ * the same three bytes. Any thread may call it.
+ *
+ * Source: MS-XCA, sections 2.3 and 2.4.
+ */
+size_t etl_compress(const uint8_t *bytes, size_t size, uint8_t *out);
 
 #endif

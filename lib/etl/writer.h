@@ -21,9 +21,23 @@
 #include <etw/mirror.h>
 
 #include "base/error.h"
+#include "base/guid.h"
 #include "base/os.h"
 #include "lib/etl/logfile_header.h"
-#include "lib/etl/out_record.h"
+#include "lib/source/event_record.h"
+
+/* ---- a record (out_record.c) ---- */
+
+/*
+ * The bytes of one record: its header by type, then extended items, then the payload. struct
+ * etw_out_record describes its contents.
+ */
+
+enum {
+	ETL_SYSTEM_HEADER_SIZE = 32
+}; /* bytes of the header of a SYSTEM record without additional fields */
+
+/* ---- recordings ---- */
 
 struct etw_writer; /* opaque */
 

@@ -28,7 +28,6 @@
 #include "lib/live/live_source_internal_win32.h"
 #include "lib/live/session_changes.h"
 #include "lib/source/provider_names.h"
-#include "lib/source/provider_spec.h"
 
 enum {
 	FILTERS_MAX = 6,

@@ -13,7 +13,7 @@
 
 #include "lib/live/live_source_internal_win32.h"
 #include "lib/live/session_changes.h"
-#include "lib/source/provider_spec.h"
+#include "lib/source/provider_names.h"
 
 struct etw_live_change {
 	struct live *live;

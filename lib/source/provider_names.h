@@ -2,7 +2,8 @@
 /*
  * GUIDs and names of well-known providers, for systems that cannot look them up, and the system
  * providers of Windows 11 and Server 2022. System providers enable kernel events by provider and
- * keyword instead of by flag; the events are the same in both cases.
+ * keyword instead of by flag; the events are the same in both cases. A specification says which
+ * provider a session enables, and for which of its events.
  */
 #ifndef LIB_SOURCE_PROVIDER_NAMES_H
 #define LIB_SOURCE_PROVIDER_NAMES_H
@@ -13,6 +14,7 @@
 
 #include <etw/provider.h>
 
+#include "base/error.h"
 #include "base/guid.h"
 
 /* The exporter's own provider; TraceLogging computes the GUID of a provider from its name. */
@@ -36,5 +38,30 @@ bool system_provider(uint32_t flags, size_t index, struct etw_guid *guid, uint64
 
 /* Returns the flags that system providers can replace. The others must be enabled as flags. */
 uint32_t system_provider_flags(uint32_t flags);
+
+/* ---- specifications ---- */
+
+/*
+ * A provider to enable in a session, as in the configuration and in the `needs` of collectors:
+ * which provider, and which of its events.
+ */
+
+/* ---- payload filters ---- */
+
+/* Conditions on the payload of an event, which Windows checks before it writes the event. */
+
+void payload_filter_done(struct etw_payload_filter *filter);
+
+/* After a failure (no memory) the caller must free *to as well. */
+bool payload_filter_copy(struct etw_payload_filter *to, const struct etw_payload_filter *from);
+
+/* ---- providers ---- */
+
+/* After a failure (no memory) the caller must free *to as well. */
+bool provider_spec_copy(struct etw_provider_spec *to, const struct etw_provider_spec *from);
+
+/* Returns whether both request the same events of the same provider. GUIDs are compared, not names.
+ */
+bool provider_spec_equal(const struct etw_provider_spec *a, const struct etw_provider_spec *b);
 
 #endif

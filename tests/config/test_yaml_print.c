@@ -2,7 +2,7 @@
 /*
  * Files printed by a table of their own, so that it is seen what each sort of row prints as.
  */
-#include "config/yaml_print.h"
+#include "config/yaml_rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

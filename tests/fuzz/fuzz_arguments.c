@@ -21,7 +21,6 @@
 #include "base/series.h"
 #include "base/text.h"
 #include "base/utc.h"
-#include "config/listen_address.h"
 #include "etwtool/diff/diff.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/event_filter.h"
@@ -30,7 +29,7 @@
 #include "exporter/rules/language/probe.h"
 #include "lib/decode/event_table.h"
 #include "lib/etl/file.h"
-#include "lib/source/provider_spec.h"
+#include "lib/source/provider_names.h"
 #include "tests/support/every_class.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

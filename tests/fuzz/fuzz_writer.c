@@ -17,9 +17,9 @@
 #include <etw/mirror.h>
 
 #include "base/cursor.h"
-#include "lib/etl/buffer_header.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
+#include "lib/etl/scan.h"
 #include "lib/etl/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

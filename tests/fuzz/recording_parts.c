@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "lib/etl/pack.h"
 #include "lib/etl/unpack.h"
 
 enum {

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/etl/out_record.h"
 #include "lib/etl/record.h"
+#include "lib/etl/writer.h"
 
 enum { ONE_RECORD_MOST = 4096 };
 

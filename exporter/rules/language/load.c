@@ -25,7 +25,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
-#include "config/sessions.h"
+#include "config/config.h"
 
 enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000, NAMED_MAX = 64 };
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "exporter/recorder/taps.h"
+#include "exporter/recorder/tap.h"
 
 #define MIB (UINT64_C(1) << 20)
 

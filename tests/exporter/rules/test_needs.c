@@ -11,7 +11,7 @@
 #include <etw/kernel.h>
 
 #include "exporter/rules/rules.h"
-#include "lib/source/provider_spec.h"
+#include "lib/source/provider_names.h"
 
 static uint32_t flags_with(const char *collector, bool defaults)
 {

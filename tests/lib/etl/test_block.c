@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/os.h"
-#include "lib/etl/block.h"
 #include "lib/etl/index.h"
+#include "lib/etl/unpack.h"
 
 enum { BLOCKS = 400, BLOCK_SIZE = 65536, LARGE_SIZE = 1 << 20 };
 

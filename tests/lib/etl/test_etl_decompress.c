@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "base/cursor.h"
-#include "lib/etl/pack.h"
 #include "tests/support/chance.h"
 #include "tests/support/exact_copy.h"
 

@@ -2,7 +2,6 @@
 /*
  * Packed buffers: the specification's own examples, and back through the reader's unpacking.
  */
-#include "lib/etl/pack.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

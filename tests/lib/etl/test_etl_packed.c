@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "lib/etl/packed_size.h"
 #include "tests/support/system.h"
 #include "tests/support/temporary.h"
 

@@ -3,7 +3,7 @@
  * Providers as texts, right and wrong, and which of them request the same events: a reload enables
  * a provider again only if it is not the same.
  */
-#include "lib/source/provider_spec.h"
+#include "lib/source/provider_names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "config/listen_address.h"
+#include "base/client_address.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

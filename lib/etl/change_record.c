@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Changes the bytes of one record: fields of its header, its payload, its extended items. The
+ * offsets are from docs/etl-format.md section 4.
+ */
+#include <etw/mirror.h>
 
+#include <stdbool.h>
 #include <string.h>
 
-#include <etw/mirror.h>
+#include "base/cursor.h"
+
+/* ---- fields of headers ---- */
 
 /* Groups of header types whose fields have the same offsets here. */
 enum header { HEADER_KERNEL, HEADER_PERFINFO, HEADER_EVENT, HEADER_FULL, HEADERS };
@@ -101,4 +109,98 @@ void etw_header_field_set_guid(const struct etw_header_field *field, enum etw_re
 			       const struct etw_guid *guid, uint8_t *bytes)
 {
 	memcpy(bytes + place_of(field, type).offset, guid->bytes, sizeof guid->bytes);
+}
+
+/* ---- the payload ---- */
+
+bool etw_payload_is_whole(const struct etw_record *record, const uint8_t *bytes, size_t size)
+{
+	/* An empty payload points to a static place, so its address cannot be compared. */
+	uintptr_t at = (uintptr_t)record->payload, start = (uintptr_t)bytes;
+
+	return at >= start && at - start <= size && size - (at - start) == record->payload_size;
+}
+
+/* Kernel records have their version first and their size second (docs/etl-format.md section 4). */
+static size_t size_offset(const struct etw_record *record)
+{
+	switch (record->type) {
+	case ETW_RECORD_SYSTEM:
+	case ETW_RECORD_COMPACT:
+	case ETW_RECORD_PERFINFO:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
+size_t etw_replace_payload(const struct etw_record *record, const uint8_t *bytes, size_t size,
+			   const void *payload, size_t payload_size, uint8_t *out)
+{
+	size_t header;
+
+	if (!etw_payload_is_whole(record, bytes, size)) {
+		return 0;
+	}
+	header = size - record->payload_size;
+	if (payload_size > ETW_RECORD_SIZE_MOST - header) {
+		return 0;
+	}
+	memcpy(out, bytes, header);
+	if (payload_size > 0) {
+		memcpy(out + header, payload, payload_size);
+	}
+	store_u16(out + size_offset(record), (uint16_t)(header + payload_size));
+	return header + payload_size;
+}
+
+/* ---- extended items ---- */
+
+enum {
+	EVENT_HEADER_SIZE = 80,
+	FLAGS_AT = 4,
+	FLAG_EXTENDED = 0x0001,
+	LINKAGE_AT = 4,
+	LINKAGE_MORE = 1
+};
+
+size_t etw_strip_items(const struct etw_record *record, const uint8_t *bytes, size_t size,
+		       uint32_t types, uint8_t *out)
+{
+	struct etw_extended_item item;
+	uint8_t *last = NULL; /* last item in the copy */
+	size_t used = EVENT_HEADER_SIZE;
+	uint32_t offset = 0, begin = 0;
+	bool any = false;
+
+	if (!record->extended ||
+	    EVENT_HEADER_SIZE + record->extended_size + record->payload_size != size) {
+		return 0;
+	}
+	while (etw_record_next_extended(record, &offset, &item)) {
+		any |= item.type < 32 && (types >> item.type & 1);
+	}
+	if (!any) {
+		return 0;
+	}
+	memcpy(out, bytes, EVENT_HEADER_SIZE);
+	for (offset = 0; etw_record_next_extended(record, &offset, &item); begin = offset) {
+		if (item.type < 32 && (types >> item.type & 1)) {
+			continue;
+		}
+		last = out + used;
+		memcpy(last, record->extended + begin, offset - begin);
+		store_u16(last + LINKAGE_AT, etw_load_u16(last + LINKAGE_AT) | LINKAGE_MORE);
+		used += offset - begin;
+	}
+	if (last) {
+		store_u16(last + LINKAGE_AT,
+			  etw_load_u16(last + LINKAGE_AT) & (uint16_t)~LINKAGE_MORE);
+	} else {
+		store_u16(out + FLAGS_AT, etw_load_u16(out + FLAGS_AT) & (uint16_t)~FLAG_EXTENDED);
+	}
+	memcpy(out + used, record->payload, record->payload_size);
+	used += record->payload_size;
+	store_u16(out, (uint16_t)used);
+	return used;
 }
