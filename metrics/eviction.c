@@ -14,7 +14,8 @@
  * keeps its series. All times are those of events, so that a replay behaves like the session.
  *
  * Consumers cache the cells of samples and must not write into a sample that has new labels. So
- * samples are evicted in batches, in three steps, and no thread waits for another:
+ * samples are evicted in batches, in three steps, and no thread waits for another. The smaller
+ * tables that a family had before it grew are freed in step 2, also with a batch of no samples.
  *
  *  1. Retired. The family gets a table without them, and the epoch rises. Each consumer forgets its
  *     caches between two records and then stores the epoch that it has seen. A consumer that waits
@@ -332,24 +333,55 @@ static void look_at_family(struct choice *choice, struct family *family)
 
 /* ---- step 1 ---- */
 
-/* Call it with the mutex: removes the retired samples from the family's table. Returns false
- * without memory. */
-static bool shrink_table(struct eviction *eviction, struct family *family)
+/* Call it with the mutex: makes room for one more table in the batch. Returns false without
+ * memory. */
+static bool table_room(struct eviction *eviction)
 {
 	struct sample_table **grown = array_grow((void *)eviction->tables,
 						 &eviction->table_capacity, eviction->table_count,
 						 sizeof *grown);
-	struct sample_table *old;
 
-	if (!grown) {
-		return false;
+	if (grown) {
+		eviction->tables = grown;
 	}
-	eviction->tables = grown;
-	old = family_shrink_table(family);
+	return grown != NULL;
+}
+
+/* Call it with the mutex: removes the retired samples from the family's table. Returns false
+ * without memory. */
+static bool shrink_table(struct eviction *eviction, struct family *family)
+{
+	struct sample_table *old = table_room(eviction) ? family_shrink_table(family) : NULL;
+
 	if (old) {
-		grown[eviction->table_count++] = old;
+		eviction->tables[eviction->table_count++] = old;
 	}
 	return old != NULL;
+}
+
+/* Returns the tables that the family had before it grew; NULL if there are none. Only the thread
+ * that tends changes those of a table in use. */
+static struct sample_table **former_tables(const struct family *family)
+{
+	struct sample_table *table = atomic_load_explicit(&family->table, memory_order_acquire);
+
+	return family->dynamic_labels != 0 && table->older ? &table->older : NULL;
+}
+
+/* Call it with the mutex: adds the former tables of all families to the batch. */
+static void retire_tables(struct registry *registry)
+{
+	struct eviction *eviction = &registry->eviction;
+
+	for (struct family *family = next_shown(registry, NULL); family;
+	     family = next_shown(registry, family)) {
+		struct sample_table **former = former_tables(family);
+
+		if (former && table_room(eviction)) {
+			eviction->tables[eviction->table_count++] = *former;
+			*former = NULL;
+		}
+	}
 }
 
 /* Call it with the mutex: retires the candidates of one family. */
@@ -381,13 +413,18 @@ static void retire_family(struct eviction *eviction, const struct candidate *can
 	}
 }
 
+/* Begins a batch, unless there is one with samples. */
 static void retire(struct registry *registry, const struct choice *choice)
 {
 	struct eviction *eviction = &registry->eviction;
 	size_t at = 0;
 
 	os_mutex_lock(&registry->mutex);
-	if (!eviction->batch) {
+	if (eviction->batch_count > 0 || eviction->stage == BATCH_HIDDEN) {
+		os_mutex_unlock(&registry->mutex);
+		return;
+	}
+	if (!eviction->batch && choice->count > 0) {
 		eviction->batch = calloc(RETIRED_MAX, sizeof *eviction->batch);
 	}
 	while (eviction->batch && at < choice->count && eviction->batch_count < RETIRED_MAX) {
@@ -401,7 +438,8 @@ static void retire(struct registry *registry, const struct choice *choice)
 		retire_family(eviction, first, count);
 		at += count;
 	}
-	if (eviction->batch_count > 0) {
+	retire_tables(registry);
+	if (eviction->batch_count > 0 || eviction->table_count > 0) {
 		eviction->stage = BATCH_RETIRED;
 		atomic_store(&eviction->pending, true);
 		atomic_fetch_add(&eviction->epoch, 1);
@@ -630,7 +668,7 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 	struct registry *registry = shard->registry;
 	struct eviction *eviction = &registry->eviction;
 	struct choice choice = { .before = before, .now = now, .idle_100ns = eviction->idle_100ns };
-	bool reported = false;
+	bool reported = false, grown = false;
 
 	if (!begin_tending(eviction)) {
 		return; /* another consumer is examining the samples */
@@ -645,8 +683,9 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 			reported = true;
 			look_at_family(&choice, family);
 		}
+		grown |= former_tables(family) != NULL;
 	}
-	if (choice.count > 0 && !atomic_load(&eviction->pending)) {
+	if (choice.count > 0 || grown) {
 		retire(registry, &choice);
 	}
 	free(choice.candidates);

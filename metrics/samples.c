@@ -140,9 +140,11 @@ static inline void sample_put(struct sample_table *table, uint64_t hash, uint32_
 
 enum {
 	SLOTS_MIN = 16,
-	SLOTS_SPARSE = 16384, /* tables up to this size are at most half full, for speed; larger
-				 ones four fifths */
-	CELLS_ALIGN = 64,     /* alignment, so that cells of two shards never share a cache line */
+	SLOTS_SPARSE = 16384,    /* tables up to this size are at most half full, for speed; larger
+				    ones four fifths */
+	TABLE_PAGES_MIN = 32768, /* size of the smallest table that goes back to the system when it
+				    is freed; bytes */
+	CELLS_ALIGN = 64, /* alignment, so that cells of two shards never share a cache line */
 };
 
 /* Which labels of a label set are replaced by "_other". */
@@ -150,11 +152,10 @@ enum overflow { OVERFLOW_NONE, OVERFLOW_DYNAMIC, OVERFLOW_ALL };
 
 /* Call it with the mutex: puts the samples into an empty table, which then replaces the present
  * one. Retired samples have no slot, but room for one, so that they can be put back. */
-static void fill_table(struct family *family, struct sample_table *table, size_t buckets)
+static void fill_table(struct family *family, struct sample_table *table)
 {
 	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
 
-	table->mask = buckets - 1;
 	family->slots_used = 0;
 	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + count; sample++) {
 		enum life_state state = sample_state(family, sample);
@@ -170,13 +171,24 @@ static void fill_table(struct family *family, struct sample_table *table, size_t
 	atomic_store_explicit(&family->table, table, memory_order_release);
 }
 
+static size_t table_size(size_t buckets)
+{
+	const struct sample_table *table = NULL;
+
+	return sizeof *table + buckets * sizeof table->buckets[0];
+}
+
 static struct sample_table *new_table(size_t buckets)
 {
-	struct sample_table *table = calloc(1, sizeof *table + buckets * sizeof table->buckets[0]);
+	size_t size = table_size(buckets);
+	struct sample_table *table = size >= TABLE_PAGES_MIN ? os_pages_alloc(size) :
+							       calloc(1, size);
 
 	if (!table) {
 		memory_note_loss();
+		return NULL;
 	}
+	table->mask = buckets - 1;
 	return table;
 }
 
@@ -200,7 +212,7 @@ static bool reserve_slot(struct family *family)
 		return false;
 	}
 	grown->older = table;
-	fill_table(family, grown, buckets);
+	fill_table(family, grown);
 	return true;
 }
 
@@ -210,7 +222,7 @@ struct sample_table *family_shrink_table(struct family *family)
 	struct sample_table *replacement = new_table(table->mask + 1);
 
 	if (replacement) {
-		fill_table(family, replacement, table->mask + 1);
+		fill_table(family, replacement);
 	}
 	return replacement ? table : NULL;
 }
@@ -219,8 +231,13 @@ void family_free_tables(struct sample_table *table)
 {
 	while (table) {
 		struct sample_table *older = table->older;
+		size_t size = table_size(table->mask + 1);
 
-		free(table);
+		if (size >= TABLE_PAGES_MIN) {
+			os_pages_free(table, size);
+		} else {
+			free(table);
+		}
 		table = older;
 	}
 }
@@ -920,7 +937,7 @@ size_t family_memory(struct family *family)
 	for (const struct sample_table *table =
 		     atomic_load_explicit(&family->table, memory_order_relaxed);
 	     table; table = table->older) {
-		bytes += sizeof *table + (table->mask + 1) * sizeof table->buckets[0];
+		bytes += table_size(table->mask + 1);
 	}
 	os_mutex_unlock(&family->registry->mutex);
 	return bytes;
