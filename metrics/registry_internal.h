@@ -43,6 +43,7 @@ enum {
 	SERIES = 200000,
 	/* One more slot, for the families about the registry itself, which a scrape updates. */
 	SHARD_SLOTS = SHARDS_MAX + 1,
+	COPY_BLOCK_SIZE = 32,
 	RETIRED_MAX = 4096, /* the most samples that one batch evicts */
 };
 
@@ -154,7 +155,9 @@ struct family {
 	bool own_max_series; /* max_series was declared; otherwise it is that of the registry */
 	const char *head;    /* the HELP and TYPE lines */
 	size_t head_size;
-	const char *common; /* the text with which the prefixes of all samples begin */
+	/* The text with which the prefixes of all samples begin, with zeros behind it up to a
+	 * multiple of COPY_BLOCK_SIZE. */
+	const char *common;
 	size_t common_size;
 	const struct bucket_text *bucket_texts; /* bucket_count + 1 texts, +Inf included */
 	const struct bucket_text *canonical_bucket_texts; /* the same in the form of OpenMetrics */
