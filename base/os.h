@@ -157,8 +157,8 @@ uint64_t os_thread_cpu_ns_of(const struct os_thread *thread);
 uint64_t os_unix_time_ns(void);
 void os_utc(time_t unix_seconds, struct tm *utc);
 
-/* Returns the name that this machine has for an account, "DOMAIN\\user", by its SID as text; NULL if
- * it has none, and on other systems than Windows. It may take long, because Windows may ask a
+/* Returns the name that this machine has for an account, "DOMAIN\\user", by its SID as text; NULL
+ * if it has none, and on other systems than Windows. It may take long, because Windows may ask a
  * domain controller. The caller frees it. */
 char *os_account_name(const char *sid);
 
@@ -183,6 +183,12 @@ void os_process_stats(struct os_process_stats *stats);
 enum { OS_LARGE_PAGE_SIZE = 2 << 20 };
 void *os_large_alloc(size_t size);
 void os_large_free(void *memory, size_t size);
+
+/* Allocate and free zeroed memory directly from the system, which adds each page when it is first
+ * touched; freeing takes the size of the allocation. Allocating returns NULL when memory runs out.
+ */
+void *os_pages_alloc(size_t size);
+void os_pages_free(void *memory, size_t size);
 
 /*
  * For a program with many threads that seldom allocate: makes them share a few heaps of the C

@@ -272,16 +272,27 @@ static uint64_t count_open_fds(void)
 	return count - 1; /* without the descriptor of the directory */
 }
 
+void *os_pages_alloc(size_t size)
+{
+	void *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return start != MAP_FAILED ? start : NULL;
+}
+
+void os_pages_free(void *memory, size_t size)
+{
+	munmap(memory, size);
+}
+
 void *os_large_alloc(size_t size)
 {
 	/* The extra size allows the block to begin at a multiple of the page size; only whole large
 	 * pages can be used. */
 	size_t mapped = size + OS_LARGE_PAGE_SIZE;
-	char *start =
-		mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *start = os_pages_alloc(mapped);
 	size_t before;
 
-	if (start == MAP_FAILED) {
+	if (!start) {
 		return NULL;
 	}
 	before = OS_LARGE_PAGE_SIZE - (uintptr_t)start % OS_LARGE_PAGE_SIZE;
@@ -298,7 +309,7 @@ void *os_large_alloc(size_t size)
 
 void os_large_free(void *memory, size_t size)
 {
-	munmap(memory, size);
+	os_pages_free(memory, size);
 }
 
 void os_share_heaps(void)

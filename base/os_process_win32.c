@@ -196,16 +196,26 @@ void os_process_stats(struct os_process_stats *stats)
 	}
 }
 
-/* Large pages of Windows need a privilege that programs seldom have. */
-void *os_large_alloc(size_t size)
+void *os_pages_alloc(size_t size)
 {
 	return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
-void os_large_free(void *memory, size_t size)
+void os_pages_free(void *memory, size_t size)
 {
 	(void)size;
 	VirtualFree(memory, 0, MEM_RELEASE);
+}
+
+/* Large pages of Windows need a privilege that programs seldom have. */
+void *os_large_alloc(size_t size)
+{
+	return os_pages_alloc(size);
+}
+
+void os_large_free(void *memory, size_t size)
+{
+	os_pages_free(memory, size);
 }
 
 void os_share_heaps(void)

@@ -1,29 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "metrics/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/os.h"
 
-enum { BLOCK_SIZE_MIN = 8 * 1024, BLOCK_SIZE_MAX = 64 * 1024 };
+enum {
+	BLOCK_SIZE_MIN = 8 * 1024,
+	BLOCK_SIZE_MAX = 64 * 1024,
+	PAGES_SIZE_MIN = 32 * 1024, /* size of the smallest piece that gets pages of its own */
+};
 
 struct arena_block {
 	struct arena_block *older; /* owned */
+	size_t pages_size;         /* bytes that came from the system; 0: it is on the heap */
 };
 
-static char *block_new(struct arena *arena, size_t size)
+/* The C library would write zeros to all of a large block, although parts of it may never be used.
+ */
+static char *block_new(struct arena *arena, size_t size, bool pages)
 {
 	struct arena_block *block;
 
 	if (size > SIZE_MAX - sizeof *block) {
 		return NULL;
 	}
-	block = calloc(1, sizeof *block + size);
+	size += sizeof *block;
+	block = pages ? os_pages_alloc(size) : calloc(1, size);
 	if (!block) {
 		memory_note_loss();
 		return NULL;
 	}
+	block->pages_size = pages ? size : 0;
 	block->older = arena->blocks;
 	arena->blocks = block;
 	return (char *)(block + 1);
@@ -50,10 +61,10 @@ void *arena_alloc(struct arena *arena, size_t size, size_t align)
 		if (size + align > block_size / 4) {
 			/* A large piece gets a block of its own; small pieces still come from
 			 * the current block. */
-			at = block_new(arena, size + align);
+			at = block_new(arena, size + align, size >= PAGES_SIZE_MIN);
 			return at ? at + padding(at, align) : NULL;
 		}
-		at = block_new(arena, block_size);
+		at = block_new(arena, block_size, false);
 		if (!at) {
 			return NULL;
 		}
@@ -72,7 +83,11 @@ void arena_done(struct arena *arena)
 	while (arena->blocks) {
 		struct arena_block *older = arena->blocks->older;
 
-		free(arena->blocks);
+		if (arena->blocks->pages_size > 0) {
+			os_pages_free(arena->blocks, arena->blocks->pages_size);
+		} else {
+			free(arena->blocks);
+		}
 		arena->blocks = older;
 	}
 	*arena = (struct arena){ 0 };

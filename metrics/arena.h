@@ -3,8 +3,8 @@
  * Memory that is valid until the registry is freed: zeroed, aligned, freed only as a whole.
  *
  * Readers use this memory without a lock, so it must not move, and nothing is freed before the
- * registry is. Small pieces share blocks. A large piece has its own block, of which the system
- * commits only the pages that are used.
+ * registry is. Small pieces share blocks. A large piece has pages of its own, of which the system
+ * adds only those that are used.
  */
 #ifndef METRICS_ARENA_H
 #define METRICS_ARENA_H

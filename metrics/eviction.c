@@ -14,7 +14,8 @@
  * keeps its series. All times are those of events, so that a replay behaves like the session.
  *
  * Consumers cache the cells of samples and must not write into a sample that has new labels. So
- * samples are evicted in batches, in three steps, and no thread waits for another:
+ * samples are evicted in batches, in three steps, and no thread waits for another. The smaller
+ * tables that a family had before it grew are freed in step 2, also with a batch of no samples.
  *
  *  1. Retired. The family gets a table without them, and the epoch rises. Each consumer forgets its
  *     caches between two records and then stores the epoch that it has seen. A consumer that waits
@@ -98,7 +99,7 @@ void eviction_done(struct registry *registry)
 
 /* ---- what is known of a sample ---- */
 
-/* Returns the state of a sample in a family with dynamic labels. */
+/* Returns the life of a sample in a family with dynamic labels. */
 static struct sample_life *life_of(const struct family *family, uint32_t sample)
 {
 	uint32_t index;
@@ -152,6 +153,25 @@ static int64_t not_later(int64_t time, int64_t now)
 	return time > now ? now : time;
 }
 
+enum { SECOND_100NS = 10000000 };
+
+/* Returns an event time as struct sample_life stores it. */
+static uint32_t stored_time(int64_t time)
+{
+	uint32_t stored = (uint32_t)(time / SECOND_100NS + (time % SECOND_100NS > 0)) + 1;
+
+	return stored != CHANGE_UNKNOWN ? stored : stored + 1;
+}
+
+/* Returns when a sample changed that was examined before; at the latest now. */
+static int64_t changed_at(const struct sample_life *life, int64_t now)
+{
+	int64_t seconds = now / SECOND_100NS;
+	int32_t ago = (int32_t)((uint32_t)seconds + 1 - life->changed);
+
+	return ago >= 0 ? (seconds - ago) * SECOND_100NS : now;
+}
+
 /* Returns when a process with this name last ran. */
 static int64_t name_alive(struct intern *strings, uint32_t id, int64_t now)
 {
@@ -168,7 +188,7 @@ static int64_t name_alive(struct intern *strings, uint32_t id, int64_t now)
 static int64_t last_alive(const struct family *family, uint32_t sample, int64_t now)
 {
 	const struct registry *registry = family->registry;
-	int64_t alive = life_of(family, sample)->changed;
+	int64_t alive = changed_at(life_of(family, sample), now);
 	uint32_t index;
 	unsigned segment = segment_of(sample, &index);
 	const uint32_t *ids = family->ids[segment] + (size_t)index * family->label_count;
@@ -262,14 +282,12 @@ static void choice_add(struct choice *choice, const struct candidate *candidate)
  * family is full or not. */
 static bool look_again(struct choice *choice, struct sample_life *life, const struct look *look)
 {
-	bool changed = life->changed == TIME_UNKNOWN || life->sum != (uint32_t)look->sum;
+	bool changed = life->changed == CHANGE_UNKNOWN || life->sum != (uint32_t)look->sum;
+	int64_t at = changed ? choice->before : changed_at(life, choice->now);
 
 	life->sum = (uint32_t)look->sum;
-	life->changed = changed ? choice->before : not_later(life->changed, choice->now);
-	if (changed) {
-		return false;
-	}
-	return look->hidden || time_since(life->changed, choice->now) >= choice->idle_100ns;
+	life->changed = stored_time(at);
+	return !changed && (look->hidden || time_since(at, choice->now) >= choice->idle_100ns);
 }
 
 /*
@@ -284,19 +302,15 @@ static void look_at_family(struct choice *choice, struct family *family)
 
 	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + count; sample++) {
 		struct candidate candidate = { .family = family, .sample = sample };
-		struct sample_life *life;
 		struct look look;
 		bool now;
 
-		if (!sample_prefix(family, sample)) {
-			continue;
-		}
-		life = life_of(family, sample);
-		if (atomic_load_explicit(&life->state, memory_order_relaxed) != LIFE_COUNTED) {
+		if (!sample_prefix(family, sample) ||
+		    sample_state(family, sample) != LIFE_COUNTED) {
 			continue;
 		}
 		look = look_at(family, sample);
-		now = look_again(choice, life, &look);
+		now = look_again(choice, life_of(family, sample), &look);
 		if (look.needed || (!now && room == 0)) {
 			continue;
 		}
@@ -319,30 +333,55 @@ static void look_at_family(struct choice *choice, struct family *family)
 
 /* ---- step 1 ---- */
 
-/* Call it with the mutex: removes the retired samples from the family's table. Returns false
- * without memory. */
-static bool shrink_table(struct eviction *eviction, struct family *family)
+/* Call it with the mutex: makes room for one more table in the batch. Returns false without
+ * memory. */
+static bool table_room(struct eviction *eviction)
 {
 	struct sample_table **grown = array_grow((void *)eviction->tables,
 						 &eviction->table_capacity, eviction->table_count,
 						 sizeof *grown);
-	struct sample_table *old;
 
-	if (!grown) {
-		return false;
+	if (grown) {
+		eviction->tables = grown;
 	}
-	eviction->tables = grown;
-	old = family_shrink_table(family);
+	return grown != NULL;
+}
+
+/* Call it with the mutex: removes the retired samples from the family's table. Returns false
+ * without memory. */
+static bool shrink_table(struct eviction *eviction, struct family *family)
+{
+	struct sample_table *old = table_room(eviction) ? family_shrink_table(family) : NULL;
+
 	if (old) {
-		grown[eviction->table_count++] = old;
+		eviction->tables[eviction->table_count++] = old;
 	}
 	return old != NULL;
 }
 
-static void set_state(const struct retired_sample *retired, enum life_state state)
+/* Returns the tables that the family had before it grew; NULL if there are none. Only the thread
+ * that tends changes those of a table in use. */
+static struct sample_table **former_tables(const struct family *family)
 {
-	atomic_store_explicit(&life_of(retired->family, retired->sample)->state, state,
-			      memory_order_relaxed);
+	struct sample_table *table = atomic_load_explicit(&family->table, memory_order_acquire);
+
+	return family->dynamic_labels != 0 && table->older ? &table->older : NULL;
+}
+
+/* Call it with the mutex: adds the former tables of all families to the batch. */
+static void retire_tables(struct registry *registry)
+{
+	struct eviction *eviction = &registry->eviction;
+
+	for (struct family *family = next_shown(registry, NULL); family;
+	     family = next_shown(registry, family)) {
+		struct sample_table **former = former_tables(family);
+
+		if (former && table_room(eviction)) {
+			eviction->tables[eviction->table_count++] = *former;
+			*former = NULL;
+		}
+	}
 }
 
 /* Call it with the mutex: retires the candidates of one family. */
@@ -352,20 +391,19 @@ static void retire_family(struct eviction *eviction, const struct candidate *can
 	size_t first = eviction->batch_count;
 
 	for (size_t i = 0; i < count; i++) {
-		if (atomic_load_explicit(
-			    &life_of(candidates[i].family, candidates[i].sample)->state,
-			    memory_order_relaxed) != LIFE_COUNTED) {
+		if (sample_state(candidates[i].family, candidates[i].sample) != LIFE_COUNTED) {
 			continue; /* family_keep() was called meanwhile */
 		}
 		eviction->batch[eviction->batch_count++] =
 			(struct retired_sample){ .family = candidates[i].family,
 						 .sample = candidates[i].sample,
 						 .sum = candidates[i].sum };
-		set_state(&eviction->batch[eviction->batch_count - 1], LIFE_RETIRED);
+		sample_set_state(candidates[i].family, candidates[i].sample, LIFE_RETIRED);
 	}
 	if (!shrink_table(eviction, candidates->family)) {
 		for (size_t i = first; i < eviction->batch_count; i++) {
-			set_state(&eviction->batch[i], LIFE_COUNTED);
+			sample_set_state(candidates->family, eviction->batch[i].sample,
+					 LIFE_COUNTED);
 		}
 		eviction->batch_count = first;
 		return;
@@ -375,13 +413,18 @@ static void retire_family(struct eviction *eviction, const struct candidate *can
 	}
 }
 
+/* Begins a batch, unless there is one with samples. */
 static void retire(struct registry *registry, const struct choice *choice)
 {
 	struct eviction *eviction = &registry->eviction;
 	size_t at = 0;
 
 	os_mutex_lock(&registry->mutex);
-	if (!eviction->batch) {
+	if (eviction->batch_count > 0 || eviction->stage == BATCH_HIDDEN) {
+		os_mutex_unlock(&registry->mutex);
+		return;
+	}
+	if (!eviction->batch && choice->count > 0) {
 		eviction->batch = calloc(RETIRED_MAX, sizeof *eviction->batch);
 	}
 	while (eviction->batch && at < choice->count && eviction->batch_count < RETIRED_MAX) {
@@ -395,7 +438,8 @@ static void retire(struct registry *registry, const struct choice *choice)
 		retire_family(eviction, first, count);
 		at += count;
 	}
-	if (eviction->batch_count > 0) {
+	retire_tables(registry);
+	if (eviction->batch_count > 0 || eviction->table_count > 0) {
 		eviction->stage = BATCH_RETIRED;
 		atomic_store(&eviction->pending, true);
 		atomic_fetch_add(&eviction->epoch, 1);
@@ -502,7 +546,7 @@ static void free_batch(struct eviction *eviction)
 
 		free(retired->prefix);
 		clear_cells(family, retired->sample);
-		set_state(retired, LIFE_FREE);
+		sample_set_state(family, retired->sample, LIFE_FREE);
 		life_of(family, retired->sample)->sum = family->free_sample;
 		family->free_sample = retired->sample;
 	}
@@ -624,7 +668,7 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 	struct registry *registry = shard->registry;
 	struct eviction *eviction = &registry->eviction;
 	struct choice choice = { .before = before, .now = now, .idle_100ns = eviction->idle_100ns };
-	bool reported = false;
+	bool reported = false, grown = false;
 
 	if (!begin_tending(eviction)) {
 		return; /* another consumer is examining the samples */
@@ -639,8 +683,9 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 			reported = true;
 			look_at_family(&choice, family);
 		}
+		grown |= former_tables(family) != NULL;
 	}
-	if (choice.count > 0 && !atomic_load(&eviction->pending)) {
+	if (choice.count > 0 || grown) {
 		retire(registry, &choice);
 	}
 	free(choice.candidates);

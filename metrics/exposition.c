@@ -161,7 +161,7 @@ static inline void counter_lines(struct page *page, struct rows *rows, unsigned 
 		if (!prefix) {
 			continue;
 		}
-		to = copy(line_start(page), start, start_size);
+		to = copy_blocks(line_start(page), start, start_size);
 		to = copy(to, prefix, size);
 		to = put_scaled(to, sum_at(&rows->columns, i), decimals);
 		*to++ = '\n';
@@ -188,7 +188,7 @@ static void gauge_lines(struct page *page, struct rows *rows, bool *headed)
 			add_head(page, rows->family);
 			*headed = true;
 		}
-		to = copy(line_start(page), rows->family->common, rows->family->common_size);
+		to = copy_blocks(line_start(page), rows->family->common, rows->family->common_size);
 		to = copy(to, prefix, size);
 		to = put_scaled_i64(to, value, rows->family->decimals);
 		*to++ = '\n';

@@ -38,16 +38,23 @@ struct columns {
  * overlaps the one before. Returns the end of the copy. */
 static inline char *copy(char *to, const char *from, size_t size)
 {
-	enum { BLOCK_SIZE = 32 };
-
-	if (size < BLOCK_SIZE) {
+	if (size < COPY_BLOCK_SIZE) {
 		memcpy(to, from, size);
 		return to + size;
 	}
-	for (size_t i = 0; i + BLOCK_SIZE < size; i += BLOCK_SIZE) {
-		memcpy(to + i, from + i, BLOCK_SIZE);
+	for (size_t i = 0; i + COPY_BLOCK_SIZE < size; i += COPY_BLOCK_SIZE) {
+		memcpy(to + i, from + i, COPY_BLOCK_SIZE);
 	}
-	memcpy(to + size - BLOCK_SIZE, from + size - BLOCK_SIZE, BLOCK_SIZE);
+	memcpy(to + size - COPY_BLOCK_SIZE, from + size - COPY_BLOCK_SIZE, COPY_BLOCK_SIZE);
+	return to + size;
+}
+
+/* Copies whole blocks, although `size` may end inside the last one. */
+static inline char *copy_blocks(char *to, const char *from, size_t size)
+{
+	for (size_t i = 0; i < size; i += COPY_BLOCK_SIZE) {
+		memcpy(to + i, from + i, COPY_BLOCK_SIZE);
+	}
 	return to + size;
 }
 

@@ -324,6 +324,7 @@ static bool add_common_text(struct registry *registry, struct family *family)
 {
 	bool histogram = family->type == FAMILY_HISTOGRAM;
 	struct etw_text text = { 0 };
+	size_t size;
 
 	if (!histogram) {
 		text_add(&text, family->name, family->name_size);
@@ -335,7 +336,12 @@ static bool add_common_text(struct registry *registry, struct family *family)
 	} else {
 		text_add_char(&text, histogram ? '{' : ' ');
 	}
+	size = text.size;
+	while (!text.failed && text.size % COPY_BLOCK_SIZE != 0) {
+		text_add_char(&text, '\0');
+	}
 	family->common = keep_text(registry, &text, &family->common_size);
+	family->common_size = size;
 	return family->common != NULL;
 }
 

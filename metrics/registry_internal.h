@@ -43,6 +43,7 @@ enum {
 	SERIES = 200000,
 	/* One more slot, for the families about the registry itself, which a scrape updates. */
 	SHARD_SLOTS = SHARDS_MAX + 1,
+	COPY_BLOCK_SIZE = 32,
 	RETIRED_MAX = 4096, /* the most samples that one batch evicts */
 };
 
@@ -51,9 +52,6 @@ enum {
 
 /* The cells of a gauge: its value, then the number of cells_hold() without a cells_release(). */
 enum { GAUGE_VALUE, GAUGE_HOLDS, GAUGE_CELLS };
-
-/* The time of a sample that was never examined. */
-#define TIME_UNKNOWN INT64_MIN
 
 /*
  * A hash table of samples. A bucket has two slots; the first is in its low half and is filled
@@ -85,15 +83,18 @@ enum life_state {
 	LIFE_FREE,    /* evicted; its number can be used for other labels */
 };
 
+/* What eviction.c knows of such a sample. Only the thread that tends writes it, or the one that
+ * makes the sample before it is published. */
 struct sample_life {
-	/* Only the thread that tends writes these two, or the one that makes the sample before
-	 * it is published. */
-	int64_t changed; /* event time of the last change that an examination noticed; 100 ns */
+	/* Event time of the last change that an examination noticed: seconds, rounded up, plus 1,
+	 * modulo 2^32. CHANGE_UNKNOWN: the sample was never examined. */
+	uint32_t changed;
 	/* The low half of the sum of all cells at the last examination; LIFE_FREE: the next free
 	 * number. */
 	uint32_t sum;
-	_Atomic(uint8_t) state; /* enum life_state; written with the mutex */
 };
+
+enum { CHANGE_UNKNOWN = 0 };
 
 struct shard {
 	struct registry *registry;
@@ -158,7 +159,9 @@ struct family {
 	bool own_max_series; /* max_series was declared; otherwise it is that of the registry */
 	const char *head;    /* the HELP and TYPE lines */
 	size_t head_size;
-	const char *common; /* the text with which the prefixes of all samples begin */
+	/* The text with which the prefixes of all samples begin, with zeros behind it up to a
+	 * multiple of COPY_BLOCK_SIZE. */
+	const char *common;
 	size_t common_size;
 	const struct bucket_text *bucket_texts; /* bucket_count + 1 texts, +Inf included */
 	const struct bucket_text *canonical_bucket_texts; /* the same in the form of OpenMetrics */
@@ -166,9 +169,12 @@ struct family {
 	/* Read by scrapes without the mutex; written with it. */
 	_Atomic(uint32_t) sample_count; /* numbers that were ever used, from SAMPLE_FIRST on */
 	/* Owned texts; NULL: the sample was evicted. sample_count publishes the segments, and
-	 * those of the next two members. */
+	 * those of the next three members. */
 	_Atomic(struct prefix *) *prefixes[SEGMENT_COUNT];
-	struct sample_life *lives[SEGMENT_COUNT]; /* NULL for a family without dynamic labels */
+	/* Both NULL for a family without dynamic labels. The states (enum life_state) are written
+	 * with the mutex. */
+	struct sample_life *lives[SEGMENT_COUNT];
+	_Atomic(uint8_t) *states[SEGMENT_COUNT];
 	/* When each sample was made, in tenths of a second after the registry; for counters and
 	 * histograms only. */
 	_Atomic(uint32_t) *created[SEGMENT_COUNT];
@@ -380,13 +386,27 @@ static inline const struct prefix *sample_prefix(const struct family *family, ui
 	return atomic_load_explicit(&family->prefixes[segment][index], memory_order_acquire);
 }
 
-/* Returns the state of a sample; NULL in a family without dynamic labels. */
-static inline struct sample_life *sample_life(const struct family *family, uint32_t sample)
+/* Returns the state of a sample. */
+static inline enum life_state sample_state(const struct family *family, uint32_t sample)
 {
 	uint32_t index;
 	unsigned segment = segment_of(sample, &index);
 
-	return family->lives[segment] ? &family->lives[segment][index] : NULL;
+	return family->dynamic_labels != 0 ?
+		       (enum life_state)atomic_load_explicit(&family->states[segment][index],
+							     memory_order_relaxed) :
+		       LIFE_KEPT;
+}
+
+/* Call it with the mutex: sets the state of a sample in a family with dynamic labels. */
+static inline void sample_set_state(const struct family *family, uint32_t sample,
+				    enum life_state state)
+{
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+
+	atomic_store_explicit(&family->states[segment][index], (uint8_t)state,
+			      memory_order_relaxed);
 }
 
 /* samples.c; call it with the mutex: returns the cells of a segment, which are made if the shard uses

@@ -140,32 +140,25 @@ static inline void sample_put(struct sample_table *table, uint64_t hash, uint32_
 
 enum {
 	SLOTS_MIN = 16,
-	SLOTS_SPARSE = 8192, /* tables up to this size are at most half full, for speed; larger
-				 ones four fifths */
-	CELLS_ALIGN = 64,    /* alignment, so that cells of two shards never share a cache line */
+	SLOTS_SPARSE = 16384,    /* tables up to this size are at most half full, for speed; larger
+				    ones four fifths */
+	TABLE_PAGES_MIN = 32768, /* size of the smallest table that goes back to the system when it
+				    is freed; bytes */
+	CELLS_ALIGN = 64, /* alignment, so that cells of two shards never share a cache line */
 };
 
 /* Which labels of a label set are replaced by "_other". */
 enum overflow { OVERFLOW_NONE, OVERFLOW_DYNAMIC, OVERFLOW_ALL };
 
-static enum life_state state_of(const struct family *family, uint32_t sample)
-{
-	const struct sample_life *life = sample_life(family, sample);
-
-	return life ? (enum life_state)atomic_load_explicit(&life->state, memory_order_relaxed) :
-		      LIFE_KEPT;
-}
-
 /* Call it with the mutex: puts the samples into an empty table, which then replaces the present
  * one. Retired samples have no slot, but room for one, so that they can be put back. */
-static void fill_table(struct family *family, struct sample_table *table, size_t buckets)
+static void fill_table(struct family *family, struct sample_table *table)
 {
 	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
 
-	table->mask = buckets - 1;
 	family->slots_used = 0;
 	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + count; sample++) {
-		enum life_state state = state_of(family, sample);
+		enum life_state state = sample_state(family, sample);
 
 		if (state != LIFE_RETIRED && state != LIFE_FREE) {
 			const uint32_t *ids = sample_ids(family, sample, family->label_count);
@@ -178,13 +171,24 @@ static void fill_table(struct family *family, struct sample_table *table, size_t
 	atomic_store_explicit(&family->table, table, memory_order_release);
 }
 
+static size_t table_size(size_t buckets)
+{
+	const struct sample_table *table = NULL;
+
+	return sizeof *table + buckets * sizeof table->buckets[0];
+}
+
 static struct sample_table *new_table(size_t buckets)
 {
-	struct sample_table *table = calloc(1, sizeof *table + buckets * sizeof table->buckets[0]);
+	size_t size = table_size(buckets);
+	struct sample_table *table = size >= TABLE_PAGES_MIN ? os_pages_alloc(size) :
+							       calloc(1, size);
 
 	if (!table) {
 		memory_note_loss();
+		return NULL;
 	}
+	table->mask = buckets - 1;
 	return table;
 }
 
@@ -208,7 +212,7 @@ static bool reserve_slot(struct family *family)
 		return false;
 	}
 	grown->older = table;
-	fill_table(family, grown, buckets);
+	fill_table(family, grown);
 	return true;
 }
 
@@ -218,7 +222,7 @@ struct sample_table *family_shrink_table(struct family *family)
 	struct sample_table *replacement = new_table(table->mask + 1);
 
 	if (replacement) {
-		fill_table(family, replacement, table->mask + 1);
+		fill_table(family, replacement);
 	}
 	return replacement ? table : NULL;
 }
@@ -227,8 +231,13 @@ void family_free_tables(struct sample_table *table)
 {
 	while (table) {
 		struct sample_table *older = table->older;
+		size_t size = table_size(table->mask + 1);
 
-		free(table);
+		if (size >= TABLE_PAGES_MIN) {
+			os_pages_free(table, size);
+		} else {
+			free(table);
+		}
 		table = older;
 	}
 }
@@ -258,7 +267,11 @@ static bool reserve_rows(struct family *family, uint32_t sample)
 	}
 	if (!family->lives[segment] && family->dynamic_labels != 0) {
 		family->lives[segment] = arena_alloc(arena, count * sizeof *family->lives[segment],
-						     sizeof(uint64_t));
+						     sizeof(uint32_t));
+	}
+	if (!family->states[segment] && family->dynamic_labels != 0) {
+		family->states[segment] =
+			arena_alloc(arena, count * sizeof *family->states[segment], 1);
 	}
 	if (!family->created[segment] && family->type != FAMILY_GAUGE) {
 		family->created[segment] = arena_alloc(
@@ -266,7 +279,7 @@ static bool reserve_rows(struct family *family, uint32_t sample)
 	}
 	return family->ids[segment] && family->prefixes[segment] &&
 	       (family->created[segment] || family->type == FAMILY_GAUGE) &&
-	       (family->lives[segment] || family->dynamic_labels == 0);
+	       ((family->lives[segment] && family->states[segment]) || family->dynamic_labels == 0);
 }
 
 static void put_in_table(struct family *family, uint32_t sample)
@@ -356,18 +369,17 @@ static void begin_sample(struct family *family, uint32_t sample, const uint32_t 
 			 struct prefix *prefix, bool limited)
 {
 	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
-	struct sample_life *life = sample_life(family, sample);
 	uint32_t index;
 	unsigned segment = segment_of(sample, &index);
 
-	if (life) {
+	if (family->dynamic_labels != 0) {
+		struct sample_life *life = &family->lives[segment][index];
+
 		if (sample == family->free_sample) {
 			family->free_sample = life->sum;
 		}
-		life->sum = 0;
-		life->changed = TIME_UNKNOWN;
-		atomic_store_explicit(&life->state, limited ? LIFE_COUNTED : LIFE_KEPT,
-				      memory_order_relaxed);
+		*life = (struct sample_life){ .changed = CHANGE_UNKNOWN };
+		sample_set_state(family, sample, limited ? LIFE_COUNTED : LIFE_KEPT);
 	}
 	if (family->label_count > 0) {
 		memcpy(family->ids[segment] + (size_t)index * family->label_count, ids,
@@ -449,8 +461,7 @@ static bool at_limit(const struct family *family, const uint32_t *ids)
 
 void family_put_back(struct family *family, uint32_t sample)
 {
-	atomic_store_explicit(&sample_life(family, sample)->state, LIFE_COUNTED,
-			      memory_order_relaxed);
+	sample_set_state(family, sample, LIFE_COUNTED);
 	put_in_table(family, sample);
 	family_count_limited(family, true);
 }
@@ -868,7 +879,6 @@ size_t family_series(const struct family *family)
 void family_keep(struct family *family, const uint32_t *ids)
 {
 	uint32_t clean[FAMILY_LABELS_MAX] = { 0 }, sample;
-	struct sample_life *life;
 
 	for (uint32_t i = 0; i < family->label_count; i++) {
 		clean[i] = clean_id(family->registry, ids[i]);
@@ -877,9 +887,8 @@ void family_keep(struct family *family, const uint32_t *ids)
 	 * would not wait for it. */
 	os_mutex_lock(&family->registry->mutex);
 	sample = add_with_mutex(family, clean);
-	life = sample != NO_SAMPLE ? sample_life(family, sample) : NULL;
-	if (life) {
-		atomic_store_explicit(&life->state, LIFE_KEPT, memory_order_relaxed);
+	if (sample != NO_SAMPLE && family->dynamic_labels != 0) {
+		sample_set_state(family, sample, LIFE_KEPT);
 	}
 	os_mutex_unlock(&family->registry->mutex);
 }
@@ -895,7 +904,11 @@ static size_t segment_memory(const struct family *family, unsigned segment)
 	bytes += samples *
 		 (family->label_count * sizeof(uint32_t) + sizeof *family->prefixes[segment]);
 	if (family->lives[segment]) {
-		bytes += samples * sizeof *family->lives[segment];
+		bytes += samples *
+			 (sizeof *family->lives[segment] + sizeof *family->states[segment]);
+	}
+	if (family->created[segment]) {
+		bytes += samples * sizeof *family->created[segment];
 	}
 	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		if (family_segment(family, w, segment)) {
@@ -923,7 +936,7 @@ size_t family_memory(struct family *family)
 	for (const struct sample_table *table =
 		     atomic_load_explicit(&family->table, memory_order_relaxed);
 	     table; table = table->older) {
-		bytes += sizeof *table + (table->mask + 1) * sizeof table->buckets[0];
+		bytes += table_size(table->mask + 1);
 	}
 	os_mutex_unlock(&family->registry->mutex);
 	return bytes;

@@ -375,6 +375,30 @@ static void a_sample_waits_until_every_consumer_has_forgotten_it(void **state)
 	registry_free(fixture.registry);
 }
 
+/* A table of 16 slots of 4 bytes, with 16 bytes before them, is half full with 8 series. */
+static void the_table_from_before_a_family_grew_is_freed(void **state)
+{
+	enum { FORMER = 16 + 16 * 4 };
+	struct fixture fixture;
+	size_t grown;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	for (unsigned i = 0; i < 9; i++) {
+		count(&fixture, "odd", i, i + 1);
+	}
+	grown = family_memory(fixture.family);
+	shard_tend(fixture.shard, 0, 10 * SECOND);
+	assert_int_equal(family_memory(fixture.family), grown - FORMER);
+	for (unsigned i = 0; i < 9; i++) {
+		assert_true(has_series(&fixture, "odd", i));
+	}
+	fixture.forgotten = 0;
+	shard_tend(fixture.shard, 10 * SECOND, 20 * SECOND);
+	assert_int_equal(fixture.forgotten, 0);
+	registry_free(fixture.registry);
+}
+
 static void nothing_waits_for_a_consumer_that_waits(void **state)
 {
 	struct fixture fixture;
@@ -585,6 +609,7 @@ int main(void)
 		cmocka_unit_test(hidden_gauges_are_given_back_and_not_counted),
 		cmocka_unit_test(a_gauge_that_is_not_zero_or_is_held_stays),
 		cmocka_unit_test(a_sample_waits_until_every_consumer_has_forgotten_it),
+		cmocka_unit_test(the_table_from_before_a_family_grew_is_freed),
 		cmocka_unit_test(nothing_waits_for_a_consumer_that_waits),
 		cmocka_unit_test(a_name_that_comes_back_meanwhile_keeps_its_counts),
 		cmocka_unit_test(a_scrape_never_shows_the_labels_of_one_with_the_value_of_another),
