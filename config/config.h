@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/kernel.h>
 #include <etw/provider.h>
 
 #include "base/error.h"
@@ -27,7 +28,7 @@
 
 /* Windows allows 64 sessions (docs/windows.md section 1). The number of providers is bounded
  * because each is compared with all others. */
-enum { CONFIG_SESSIONS_MAX = 64, CONFIG_PROVIDERS_MAX = 1024 };
+enum { CONFIG_SESSIONS_MAX = 64, CONFIG_PROVIDERS_MAX = 1024, CONFIG_STACKS_MAX = 64 };
 
 /* The type of a session; see "Sessions" in config/README.md. */
 enum config_logger {
@@ -51,6 +52,8 @@ struct config_session {
 	bool rundown;                        /* get the rundown of file names */
 	struct etw_provider_spec *providers; /* owned, with their texts */
 	size_t provider_count;
+	struct etw_kernel_event kernel_stacks[CONFIG_STACKS_MAX]; /* events with call stacks */
+	size_t kernel_stack_count;
 	unsigned line, column;
 };
 

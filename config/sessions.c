@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "config/yaml_rows.h"
 
@@ -491,6 +492,51 @@ static const char *const loggers[] = {
 };
 static const char *const conflicts[] = { "wait", "takeover", NULL };
 
+/* Reads the name of a kernel event, such as Thread/CSwitch. */
+static bool read_kernel_event(struct yaml_reader *in, const struct yaml_node *node,
+			      const struct yaml_row *row, void *base)
+{
+	struct etw_kernel_event *event = base;
+	const char *slash = strchr(node->text, '/');
+	struct nearest nearest;
+
+	(void)row;
+	if (!slash ||
+	    !etw_kernel_class_find(node->text, (size_t)(slash - node->text), &event->class_guid)) {
+		return yaml_wrong(in, node,
+				  "kernel_stacks: '%s' is not an event of the kernel such as "
+				  "Thread/CSwitch",
+				  node->text);
+	}
+	if (etw_kernel_class_needs_no_flag(etw_kernel_class_of(&event->class_guid))) {
+		return yaml_wrong(in, node, "kernel_stacks: events of %s have no call stack",
+				  etw_kernel_class_name(&event->class_guid));
+	}
+	nearest = (struct nearest){ .word = slash + 1, .size = strlen(slash + 1) };
+	if (etw_kernel_event_find(&event->class_guid, nearest.word, nearest.size, &event->opcode)) {
+		return true;
+	}
+	for (unsigned opcode = 0; opcode <= UINT8_MAX; opcode++) {
+		const char *name = etw_kernel_event_name(&event->class_guid, (uint8_t)opcode);
+
+		if (name) {
+			nearest_offer(&nearest, name);
+		}
+	}
+	return nearest.best ? yaml_wrong(in, node,
+					 "kernel_stacks: unknown event '%s'; did you mean '%s/%s'?",
+					 node->text, etw_kernel_class_name(&event->class_guid),
+					 nearest.best) :
+			      yaml_wrong(in, node, "kernel_stacks: unknown event '%s'", node->text);
+}
+
+static bool same_kernel_event(const void *a, const void *b)
+{
+	const struct etw_kernel_event *x = a, *y = b;
+
+	return x->opcode == y->opcode && etw_guid_equal(&x->class_guid, &y->class_guid);
+}
+
 static const struct yaml_row session_rows[] = {
 	{ "logger", YAML_WORDS(loggers), YAML_TO(struct config_session, logger), .fallback = "auto",
 	  .help = "private: a separate system logger; system_providers: the same, with the system providers of Windows 11 and Server 2022 in place of kernel flags, never tried on a real Windows; auto: private; nt_kernel_logger: the session NT Kernel Logger; user: providers only; attach: the session of this name that another program controls, also an autologger: it is read and never changed." },
@@ -507,6 +553,13 @@ static const struct yaml_row session_rows[] = {
 	{ "rundown", &yaml_switch_shape, YAML_TO(struct config_session, rundown), .fallback = "on",
 	  .help = "Whether to request the names of the files that are open when the session starts, disks and "
 		  "services; a session with kernel events starts a second one, NAME_harvest, for a moment." },
+	{ "kernel_stacks",
+	  YAML_SHAPE(.type = SHAPE_LIST, .most = CONFIG_STACKS_MAX, .items = "events",
+		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .read = read_kernel_event,
+					.pattern = "^[A-Za-z]+/[A-Za-z0-9_]+$"),
+		     .same = same_kernel_event, .twice = "an event is listed twice"),
+	  .in_place = true, YAML_TO_LIST(struct config_session, kernel_stacks, kernel_stack_count),
+	  .help = "Kernel events that get a call stack, such as PerfInfo/SampleProf or Thread/CSwitch, at most 64; the stack is an event of its own, StackWalk/Stack. Collectors that are on bring the events themselves." },
 	{ "providers",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = CONFIG_PROVIDERS_MAX, .items = "providers",
 		     .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(provider_rows),
@@ -552,8 +605,8 @@ bool session_has_name(const struct config_session *session, const char *name)
 /* Another program decides about a session that is attached to. */
 static bool check_attached(struct yaml_reader *in, const struct yaml_node *node)
 {
-	static const char *const keys[] = { "on_conflict", "buffers", "flush", "rundown",
-					    "providers" };
+	static const char *const keys[] = { "on_conflict", "buffers",       "flush",
+					    "rundown",     "kernel_stacks", "providers" };
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
 		if (yaml_find(node, keys[i])) {
@@ -590,6 +643,10 @@ static bool check_session(struct yaml_reader *in, const struct yaml_node *node, 
 			in, conflict,
 			"on_conflict: only for the nt_kernel_logger, which other programs "
 			"may own");
+	}
+	if (session->logger == LOGGER_USER && session->kernel_stack_count > 0) {
+		return yaml_wrong(in, yaml_find(node, "kernel_stacks"),
+				  "kernel_stacks: a user session has no kernel events");
 	}
 	if (session->logger == LOGGER_USER && session->provider_count == 0) {
 		return yaml_wrong(in, node->key,

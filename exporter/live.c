@@ -18,10 +18,12 @@
  */
 #include "exporter/live.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <etw/describe.h>
+#include <etw/kernel.h>
 #include <etw/provider.h>
 
 #include "base/guid.h"
@@ -328,6 +330,8 @@ static bool fill_options(struct live_session *session, const struct live_session
 		.takeover = configured->takeover,
 		.kernel_flags = kernel ? rule_set_kernel_flags(setup->rules) : 0,
 		.kernel_groups = kernel ? rule_set_kernel_groups(setup->rules) : 0,
+		.stacks = configured->kernel_stacks,
+		.stack_count = configured->kernel_stack_count,
 		.buffer_size_bytes = configured->buffer_size_bytes,
 		.buffers_min = configured->buffers_min,
 		.buffers_max = configured->buffers_max,
@@ -379,6 +383,26 @@ static void warn_of_unmet(const struct config *config, const struct rule_set *ru
 	text_free(&names);
 }
 
+/* Logs which call stacks cannot come, because no collector that is on needs their events. */
+static void warn_of_stacks(const struct etw_live_options *live)
+{
+	for (size_t i = 0; i < live->stack_count; i++) {
+		const struct etw_kernel_event *event = &live->stacks[i];
+		struct etw_kernel_event_flags by = etw_kernel_event_flags(
+			etw_kernel_class_of(&event->class_guid), event->opcode, NULL);
+		char name[128];
+
+		if ((by.flags & live->kernel_flags) == 0 &&
+		    (by.groups & live->kernel_groups) == 0 && (by.flags != 0 || by.groups != 0)) {
+			snprintf(name, sizeof name, "%s/%s",
+				 etw_kernel_class_name(&event->class_guid),
+				 etw_kernel_event_name(&event->class_guid, event->opcode));
+			log_warning("kernel_stacks: no collector that is on brings the event",
+				    log_text("session", live->name), log_text("event", name));
+		}
+	}
+}
+
 struct etw_source *live_session_open(struct live_session *session,
 				     const struct live_session_options *options,
 				     struct etw_error *err)
@@ -403,6 +427,7 @@ struct etw_source *live_session_open(struct live_session *session,
 		warn_of_unmet(setup->config, setup->rules, session->name);
 	}
 	if (fill_options(session, options, &providers, &live, err)) {
+		warn_of_stacks(&live);
 		source = etw_source_open_live(&live, err);
 	}
 	live_providers_done(&providers);

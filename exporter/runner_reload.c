@@ -183,6 +183,18 @@ static bool is_private(const struct config_session *session)
 	return session->logger == LOGGER_AUTO || session->logger == LOGGER_PRIVATE;
 }
 
+static bool same_stacks(const struct config_session *a, const struct config_session *b)
+{
+	bool same = a->kernel_stack_count == b->kernel_stack_count;
+
+	for (size_t i = 0; same && i < a->kernel_stack_count; i++) {
+		same = a->kernel_stacks[i].opcode == b->kernel_stacks[i].opcode &&
+		       etw_guid_equal(&a->kernel_stacks[i].class_guid,
+				      &b->kernel_stacks[i].class_guid);
+	}
+	return same;
+}
+
 /* Logs a warning that names the changed settings which a running session cannot take over. */
 static void warn_of_fixed(const struct session *session, const struct config_session *next)
 {
@@ -198,6 +210,7 @@ static void warn_of_fixed(const struct session *session, const struct config_ses
 		{ "buffers.max", now->buffers_max != next->buffers_max },
 		{ "flush", now->flush_ms != next->flush_ms },
 		{ "rundown", now->rundown != next->rundown },
+		{ "kernel_stacks", !same_stacks(now, next) },
 	};
 
 	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {

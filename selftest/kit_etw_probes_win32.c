@@ -308,6 +308,44 @@ void probe_masks_of_user_session(struct kit_finding *finding)
 	probe_stop(&session);
 }
 
+void probe_stacks(struct kit_finding *finding)
+{
+	static const GUID process_class = {
+		0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
+	};
+	CLASSIC_EVENT_ID events[] = { { .EventGuid = process_class, .Type = 1 },
+				      { .EventGuid = process_class, .Type = 2 } };
+	CLASSIC_EVENT_ID listed[4];
+	struct probe_session session;
+	ULONG size = 0;
+	ULONG status;
+
+	if (!started(finding, &session, 1,
+		     &(struct probe_settings){ .mode = PROBE_SYSTEM,
+					       .flags = EVENT_TRACE_FLAG_PROCESS })) {
+		return;
+	}
+	for (ULONG count = 2; count > 0; count--) {
+		finding_status(finding, "a list of events with call stacks", ERROR_SUCCESS,
+			       TraceSetInformation(session.handle, TraceStackTracingInfo, events,
+						   count * (ULONG)sizeof events[0]));
+	}
+	status = TraceQueryInformation(session.handle, TraceStackTracingInfo, listed, sizeof listed,
+				       &size);
+	if (status != ERROR_SUCCESS) {
+		finding_say(finding, "the list cannot be read: %lu", (unsigned long)status);
+	} else {
+		finding_check(finding, size == sizeof events[0],
+			      "after a list of two and one of one, %lu bytes are listed",
+			      (unsigned long)size);
+	}
+	events[0].EventGuid.Data1 = 0;
+	finding_status(finding, "a class that is none", ERROR_INVALID_PARAMETER,
+		       TraceSetInformation(session.handle, TraceStackTracingInfo, events,
+					   sizeof events[0]));
+	probe_stop(&session);
+}
+
 /* ---- consumers and snapshots ---- */
 
 void probe_open_nothing(struct kit_finding *finding)

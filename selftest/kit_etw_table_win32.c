@@ -132,6 +132,7 @@ const struct kit_assumption kit_assumptions[] = {
 	/* information, machine */
 	{ "I1", "group masks of a session that is no system logger: 87", BY(probe_masks_of_user_session) },
 	{ "I1a", "some flags are kept in another word of the group masks", CANNOT("row W1c shows it") },
+	{ "I2", "a list of events with call stacks replaces the one before; a class that is none: 87", BY(probe_stacks) },
 	{ "I4a", "a provider is reported as enabled right after it was enabled", BY(probe_enabled_is_reported) },
 	{ "M1", "Process32FirstW with a wrong dwSize: 24", BY(probe_snapshot_size) },
 	{ "M1a", "a snapshot of processes lists no threads", BY(probe_snapshot_lists) },

@@ -34,18 +34,6 @@ const char *duration_verdict_name(enum duration_verdict verdict)
 	return names[verdict];
 }
 
-enum duration_verdict duration_between(const struct etw_source_clock *clock, int64_t begin,
-				       int64_t end, uint64_t *ns)
-{
-	uint64_t time_ns = etw_ticks_to_ns(etw_time_between(begin, end), clock->frequency);
-	enum duration_verdict verdict = duration_judge(clock, end, end < begin, time_ns);
-
-	if (verdict == DURATION_FITS) {
-		*ns = time_ns;
-	}
-	return verdict;
-}
-
 /* ---- starts that wait for their end ---- */
 
 enum { WAYS = 4 };

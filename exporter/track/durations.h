@@ -49,8 +49,17 @@ static inline enum duration_verdict duration_judge(const struct etw_source_clock
 }
 
 /* Judges the time between two raw times. Sets *ns only if the verdict is DURATION_FITS. */
-enum duration_verdict duration_between(const struct etw_source_clock *clock, int64_t begin,
-				       int64_t end, uint64_t *ns);
+static inline enum duration_verdict duration_between(const struct etw_source_clock *clock,
+						     int64_t begin, int64_t end, uint64_t *ns)
+{
+	uint64_t time_ns = etw_ticks_to_ns(etw_time_between(begin, end), clock->frequency);
+	enum duration_verdict verdict = duration_judge(clock, end, end < begin, time_ns);
+
+	if (verdict == DURATION_FITS) {
+		*ns = time_ns;
+	}
+	return verdict;
+}
 
 /* ---- starts that wait for their end ---- */
 

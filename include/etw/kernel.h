@@ -355,6 +355,12 @@ const struct etw_schema *etw_kernel_schema_of(const struct etw_record *record);
 const struct etw_schema *etw_kernel_schema_at(const struct etw_guid *guid, uint8_t opcode,
 					      unsigned index, uint8_t *version);
 
+/* A kernel event by its class and opcode. */
+struct etw_kernel_event {
+	struct etw_guid class_guid;
+	uint8_t opcode;
+};
+
 /* Zero-initialise it. */
 struct etw_kernel_event_flags {
 	uint32_t flags;  /* ETW_KERNEL_FLAG_* */

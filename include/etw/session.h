@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/kernel.h>
 #include <etw/provider.h>
 #include <etw/types.h>
 
@@ -66,10 +67,14 @@ struct etw_live_options {
 	const char *name; /* UTF-8; borrowed during etw_source_open_live(), like all pointers
 			     without another note */
 	enum etw_live_logger logger;
-	bool takeover;              /* take the NT Kernel Logger from a program that owns it */
-	uint32_t kernel_flags;      /* EVENT_TRACE_FLAG_*; not for ETW_LIVE_USER; for
-				       ETW_LIVE_ATTACH those that should be on */
-	uint32_t kernel_groups;     /* further kernel events: a set of etw_kernel_groups[] */
+	bool takeover;          /* take the NT Kernel Logger from a program that owns it */
+	uint32_t kernel_flags;  /* EVENT_TRACE_FLAG_*; not for ETW_LIVE_USER; for
+				   ETW_LIVE_ATTACH those that should be on */
+	uint32_t kernel_groups; /* further kernel events: a set of etw_kernel_groups[] */
+	/* Kernel events whose call stacks the session gets, as events of StackWalk. They do not
+	 * enable the events. */
+	const struct etw_kernel_event *stacks;
+	size_t stack_count;
 	uint64_t buffer_size_bytes; /* a multiple of 1024; 0: 256 KiB */
 	uint32_t buffers_min;       /* 0: 64, or 4 for each processor if more */
 	uint32_t buffers_max;       /* 0: twice buffers_min */

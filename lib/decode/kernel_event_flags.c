@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sources: "EVENT_TRACE_PROPERTIES structure" (EnableFlags), Microsoft Learn; docs/etl-format.md
- * section 15.
+ * section 15; of priorities, the names of the groups in winsiderss/phnt, ntwmi.h.
  */
 
 #include <stddef.h>
@@ -17,7 +17,9 @@ static const struct {
 } rows[] = {
 	{ ETW_KERNEL_PROCESS, 0, 255, { ETW_KERNEL_FLAG_PROCESS, 0 } },
 	{ ETW_KERNEL_THREAD, 36, 36, { ETW_KERNEL_FLAG_CSWITCH, 0 } },
+	{ ETW_KERNEL_THREAD, 48, 49, { 0, GROUP(PRIORITY) } },
 	{ ETW_KERNEL_THREAD, 50, 50, { ETW_KERNEL_FLAG_DISPATCHER, 0 } },
+	{ ETW_KERNEL_THREAD, 51, 52, { 0, GROUP(PRIORITY) } },
 	{ ETW_KERNEL_THREAD, 0, 255, { ETW_KERNEL_FLAG_THREAD, 0 } },
 	{ ETW_KERNEL_IMAGE, 0, 255, { ETW_KERNEL_FLAG_IMAGE_LOAD, 0 } },
 	{ ETW_KERNEL_DISK_IO, 12, 13, { 0, 0 } }, /* DISK_IO_INIT; no collector needs it */

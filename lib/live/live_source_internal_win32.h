@@ -180,6 +180,8 @@ struct live {
 	char *name;
 	WCHAR wide_name[SESSION_NAME_MAX];
 	GUID guid;         /* Wnode.Guid; all zero: Windows chooses one */
+	CLASSIC_EVENT_ID *stacks; /* owned; events with call stacks */
+	ULONG stack_count;
 	ULONG buffers_min; /* as requested from Windows */
 	ULONG buffers_max;
 	struct session_change_member *change; /* owned; may be NULL */

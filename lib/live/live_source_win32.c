@@ -526,6 +526,7 @@ static void live_close(struct etw_source *base)
 	session_changes_leave(live->change);
 	provider_list_done(&live->list);
 	free(live->items);
+	free(live->stacks);
 	machine_clear(&live->announced);
 	free(live->name);
 	os_condition_done(&live->changed);
@@ -633,6 +634,22 @@ static void set_facts(struct live *live, uint32_t processors)
 	live->last_anchor_ns = os_monotonic_ns();
 }
 
+/* Copies the events that get call stacks. */
+static bool copy_stacks(struct live *live, const struct etw_live_options *options)
+{
+	live->stacks = calloc(options->stack_count + 1, sizeof *live->stacks);
+	live->stack_count = (ULONG)options->stack_count;
+	for (size_t i = 0; live->stacks && i < options->stack_count; i++) {
+		const struct etw_kernel_event *event = &options->stacks[i];
+
+		live->stacks[i] = (CLASSIC_EVENT_ID){
+			.EventGuid = live_windows_guid(&event->class_guid),
+			.Type = event->opcode,
+		};
+	}
+	return live->stacks != NULL;
+}
+
 static bool start_at_open(struct live *live, struct etw_error *err)
 {
 	ULONG status = is_attached(live) ? attach_start(live) : session_start(live);
@@ -667,6 +684,7 @@ struct etw_source *etw_source_open_live(const struct etw_live_options *options,
 	live->options = *options;
 	live->options.name = NULL;
 	live->options.providers = NULL;
+	live->options.stacks = NULL;
 	atomic_init(&live->kernel_flags, options->kernel_flags);
 	atomic_init(&live->kernel_groups, options->kernel_groups);
 	live->newest_raw = ETW_RECORD_NO_TIME;
@@ -675,7 +693,7 @@ struct etw_source *etw_source_open_live(const struct etw_live_options *options,
 	atomic_init(&live->known_due, INT64_MAX);
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);
-	if (!live->name || !live->items) {
+	if (!live->name || !live->items || !copy_stacks(live, options)) {
 		error_no_memory(err, "a live session");
 		goto fail;
 	}

@@ -317,6 +317,23 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	}
 }
 
+/* Sets the list of events that get call stacks. It replaces the list of an earlier call. */
+static void enable_stacks(const struct live *live, TRACEHANDLE session)
+{
+	ULONG status;
+	char text[160];
+
+	if (!is_kernel(live) || live->stack_count == 0) {
+		return;
+	}
+	status = TraceSetInformation(session, TraceStackTracingInfo, live->stacks,
+				     live->stack_count * (ULONG)sizeof live->stacks[0]);
+	if (status != ERROR_SUCCESS) {
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
+			    "kernel events get no call stacks: %s", live_error_text(status, text));
+	}
+}
+
 /* Modes without which a session can run, and the consequence of each; the worst one comes first. */
 static const struct {
 	ULONG bit;
@@ -477,6 +494,7 @@ static ULONG start_and_enable(struct live *live)
 	live->emergency_number = emergency_stop_add(live->wide_name, session, &identity);
 	os_mutex_unlock(&live->lock);
 	add_groups(live, session);
+	enable_stacks(live, session);
 	status = enable_system_providers(live, session,
 					 kernel_flags_of(live) & ~(uint32_t)LATE_FLAGS);
 	if (status != ERROR_SUCCESS) {

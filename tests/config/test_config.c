@@ -634,7 +634,8 @@ static void every_key_of_a_session_is_read(void **state)
 			  "    logger: nt_kernel_logger\n"
 			  "    on_conflict: takeover\n"
 			  "    buffers: { size: 64KiB, min: 8, max: 9 }\n"
-			  "    rundown: off\n");
+			  "    rundown: off\n"
+			  "    kernel_stacks: [DiskIo/Read, thread/cswitch]\n");
 	const struct config_session *kernel = &config->sessions[0];
 	const struct config_session *user = &config->sessions[1];
 	const struct etw_provider_spec *provider = user->providers;
@@ -648,6 +649,10 @@ static void every_key_of_a_session_is_read(void **state)
 	assert_int_equal(kernel->buffers_min, 8);
 	assert_int_equal(kernel->buffers_max, 9);
 	assert_false(kernel->rundown);
+	assert_int_equal(kernel->kernel_stack_count, 2);
+	assert_int_equal(kernel->kernel_stacks[0].class_guid.bytes[0], 0xd4); /* DiskIo */
+	assert_int_equal(kernel->kernel_stacks[0].opcode, 10);
+	assert_int_equal(kernel->kernel_stacks[1].opcode, 36);
 	assert_int_equal(kernel->line, 20);
 	assert_string_equal(user->name, "noise");
 	assert_int_equal(user->logger, LOGGER_USER);
@@ -799,6 +804,27 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		{ "sessions: { a: { logger: mine } }\n",
 		  "1:26: unknown logger 'mine'; known: auto, private, system_providers, "
 		  "nt_kernel_logger, user, attach" },
+		{ "sessions: { a: { kernel_stacks: [CSwitch] } }\n",
+		  "1:34: kernel_stacks: 'CSwitch' is not an event of the kernel such as "
+		  "Thread/CSwitch" },
+		{ "sessions: { a: { kernel_stacks: [Tread/CSwitch] } }\n",
+		  "1:34: kernel_stacks: 'Tread/CSwitch' is not an event of the kernel such as "
+		  "Thread/CSwitch" },
+		{ "sessions: { a: { kernel_stacks: [Thread/CSwich] } }\n",
+		  "1:34: kernel_stacks: unknown event 'Thread/CSwich'; did you mean "
+		  "'Thread/CSwitch'?" },
+		{ "sessions: { a: { kernel_stacks: [DiskIo/Xyzzy] } }\n",
+		  "1:34: kernel_stacks: unknown event 'DiskIo/Xyzzy'" },
+		{ "sessions: { a: { kernel_stacks: [StackWalk/Stack] } }\n",
+		  "1:34: kernel_stacks: events of StackWalk have no call stack" },
+		{ "sessions: { a: { kernel_stacks: [DiskIo/Read, diskio/READ] } }\n",
+		  "1:47: kernel_stacks: an event is listed twice (first in line 1)" },
+		{ "sessions: { a: { logger: user, providers: [P], kernel_stacks: [DiskIo/Read] } "
+		  "}\n",
+		  "1:63: kernel_stacks: a user session has no kernel events" },
+		{ "sessions: { a: { logger: attach, kernel_stacks: [DiskIo/Read] } }\n",
+		  "1:49: kernel_stacks: not for logger: attach, because another program controls "
+		  "that session" },
 		{ "sessions: { a: { logger: attach, flush: 5s } }\n",
 		  "1:41: flush: not for logger: attach, because another program controls that "
 		  "session" },

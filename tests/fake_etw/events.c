@@ -78,8 +78,8 @@ static uint32_t with_write(struct fake_session *session, const struct fake_etw_e
 	}
 	if (event->container &&
 	    (properties & EVENT_ENABLE_PROPERTY_SOURCE_CONTAINER_TRACKING) != 0) {
-		add_item(&write, pieces, types, EVENT_HEADER_EXT_TYPE_CONTAINER_ID, event->container,
-			 strlen(event->container));
+		add_item(&write, pieces, types, EVENT_HEADER_EXT_TYPE_CONTAINER_ID,
+			 event->container, strlen(event->container));
 	}
 	if (write.item_count > 1 && fake_otherwise("P12")) {
 		types[0] = types[1];

@@ -61,7 +61,7 @@ static uint32_t set_stack_events(TRACEHANDLE handle, const void *information, UL
 		return ERROR_INVALID_PARAMETER;
 	}
 	for (ULONG i = 0; i < count; i++) {
-		if (!fake_kernel_class(&ids[i].EventGuid)) {
+		if (!fake_kernel_class(&ids[i].EventGuid) && !fake_otherwise("I2")) {
 			return ERROR_INVALID_PARAMETER;
 		}
 	}

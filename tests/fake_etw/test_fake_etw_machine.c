@@ -127,8 +127,9 @@ static void flags_with_a_group_are_kept_as_that_group(void **state)
 	}
 }
 
-static const GUID process_class = { 0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f,
-								   0xd7, 0xba, 0x7c } };
+static const GUID process_class = {
+	0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
+};
 
 static void stacks_are_enabled_by_event(void **state)
 {
@@ -162,10 +163,9 @@ static void stacks_are_enabled_by_event(void **state)
 static void a_stack_follows_its_event(void **state)
 {
 	CLASSIC_EVENT_ID start = { .EventGuid = process_class, .Type = 1 };
-	struct fake_etw_event event = { .provider = process_class,
-					.classic = true,
-					.process_id = 4,
-					.thread_id = 8 };
+	struct fake_etw_event event = {
+		.provider = process_class, .classic = true, .process_id = 4, .thread_id = 8
+	};
 	struct recorder recorder = { 0 };
 	uint64_t words[3];
 	TRACEHANDLE one;

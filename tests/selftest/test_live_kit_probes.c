@@ -40,7 +40,7 @@ static const struct {
 	{ "M1", STATUS },      { "M1a", OTHERWISE }, { "S25", STATUS },    { "S31", STATUS },
 	{ "P7b", STATUS },     { "P11a", STATUS },   { "P21", STATUS },    { "P21a", OTHERWISE },
 	{ "W2b", NOTHING },    { "W2c", NOTHING },   { "C3a", OTHERWISE }, { "C9a", OTHERWISE },
-	{ "C12a", OTHERWISE }, { "I4a", OTHERWISE },
+	{ "C12a", OTHERWISE }, { "I4a", OTHERWISE }, { "I2", OTHERWISE },
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };

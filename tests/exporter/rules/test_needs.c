@@ -111,6 +111,13 @@ static void events_bring_the_flags_that_enable_them(void **state)
 	assert_int_equal(groups, 0);
 	assert_int_equal(flags_of_events("", "{ event: Thread/CSwitch }", &groups),
 			 ETW_KERNEL_FLAG_CSWITCH);
+	/* By names of groups in winsiderss/phnt, ntwmi.h: no flag brings priorities. */
+	assert_int_equal(flags_of_events("",
+					 "{ event: Thread/SetPriority }, { event: "
+					 "Thread/SetIoPriority }",
+					 &groups),
+			 0);
+	assert_int_equal(groups, 1U << ETW_KERNEL_GROUP_PRIORITY);
 	/* Both ends of a pair. */
 	assert_int_equal(
 		flags_of_events("",

@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "config/builtin.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 #include "tests/lib/live/support/side.h"
@@ -284,8 +285,9 @@ static void a_second_source_stays_one_through_reloads(void **state)
 		assert_int_equal(emit_send(), taken);
 		assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 		assert_true(i == 1 || fake_etw_drain("net", WAIT_MS));
-		assert_int_equal(value_now(&reloading, i == 0 ? SENT_BY("Windows Kernel") :
-								SENT_BY("Microsoft-Windows-Kernel-Network")),
+		assert_int_equal(value_now(&reloading,
+					   i == 0 ? SENT_BY("Windows Kernel") :
+						    SENT_BY("Microsoft-Windows-Kernel-Network")),
 				 2000);
 		assert_null(strstr(page_now(&reloading),
 				   i == 0 ? SENT_BY("Microsoft-Windows-Kernel-Network") :
@@ -314,28 +316,21 @@ static void assert_masks_are_those_asked_for(const struct reloading *reloading)
 static void collectors_that_go_take_their_kernel_events_along(void **state)
 {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || defined(_WIN32)
-	enum { RELOADS = 100 }; /* twice each way; the others only take longer there */
+	enum { RELOADS = 104 }; /* twice each way; the others only take longer there */
 #else
 	enum { RELOADS = 1000 };
 #endif
-	enum { COLLECTORS = 25 };
-	static const char *const names[COLLECTORS] = {
-		"cpu",        "disk",       "disk_cause",  "dns",         "dotnet",
-		"events",     "file",       "file_errors", "file_groups", "file_latency",
-		"file_other", "file_top",   "http",        "image",       "interrupt",
-		"memory",     "minifilter", "network",     "page_faults", "payload",
-		"process",    "registry",   "sched",       "tcp",         "virtual_alloc",
-	};
 	struct reloading reloading;
 	char config[128];
 
 	(void)state;
 	snprintf(config, sizeof config, "sessions: { etw_exporter: { rundown: off } }\n");
 	begin_consumed(&reloading, config, true);
-	for (int i = 0; i < RELOADS; i++) {
+	for (size_t i = 0; i < RELOADS; i++) {
 		snprintf(config, sizeof config,
 			 "sessions: { etw_exporter: { rundown: off } }\ncollectors: { %s: %s }\n",
-			 names[i / 2 % COLLECTORS], i % 2 == 0 ? "on" : "off");
+			 builtin_collectors[i / 2 % builtin_collector_count].name,
+			 i % 2 == 0 ? "on" : "off");
 		reload_with(&reloading, config);
 		assert_masks_are_those_asked_for(&reloading);
 	}
@@ -649,7 +644,9 @@ static void settings_that_need_a_restart_are_named_each_time(void **state)
 	static const char *const settings[] = { "session=noise setting=flush",
 						"session=noise setting=buffers.size",
 						"session=etw_exporter setting=rundown",
-						"setting=limits.strings", "setting=web.allow" };
+						"session=etw_exporter setting=kernel_stacks",
+						"setting=limits.strings",
+						"setting=web.allow" };
 	struct reloading reloading;
 
 	(void)state;
@@ -658,11 +655,12 @@ static void settings_that_need_a_restart_are_named_each_time(void **state)
 	begin_consumed(&reloading, ONE, true);
 	for (int i = 0; i < 2; i++) {
 		forget_lines();
-		reload_with(&reloading,
-			    "sessions: { etw_exporter: { rundown: off }, noise: { logger: user, "
-			    "flush: 2s, buffers: { size: 128KiB }, providers: ['" SOME_PROVIDER
-			    "'] } }\nlimits: { strings: 32MiB, series: 1000 }\n"
-			    "web: { allow: [127.0.0.1] }\n");
+		reload_with(
+			&reloading,
+			"sessions: { etw_exporter: { rundown: off, kernel_stacks: "
+			"[DiskIo/Read] }, noise: { logger: user, flush: 2s, buffers: { size: 128KiB }, providers: ['" SOME_PROVIDER
+			"'] } }\nlimits: { strings: 32MiB, series: 1000 }\n"
+			"web: { allow: [127.0.0.1] }\n");
 		for (size_t j = 0; j < sizeof settings / sizeof settings[0]; j++) {
 			assert_true(was_logged(settings[j]));
 		}
@@ -672,6 +670,28 @@ static void settings_that_need_a_restart_are_named_each_time(void **state)
 	forget_lines();
 	reload_with(&reloading, ONE);
 	assert_false(was_logged("needs a restart"));
+	end(&reloading);
+	log_to(NULL, NULL);
+	os_mutex_done(&lines_lock);
+}
+
+/* Nothing needs FLT_IO_INIT, the group of FltPreOpInit. */
+static void a_stack_of_an_event_that_does_not_come_is_reported(void **state)
+{
+	struct reloading reloading;
+
+	(void)state;
+	os_mutex_init(&lines_lock);
+	log_configure(LOG_WARNING, LOG_LOGFMT);
+	log_to(keep_line, NULL);
+	forget_lines();
+	begin_consumed(
+		&reloading,
+		"sessions: { etw_exporter: { kernel_stacks: [DiskIo/Read, FileIo/FltPreOpInit] } }\n",
+		false);
+	assert_true(was_logged("no collector that is on brings the event\" session=etw_exporter "
+			       "event=FileIo/FltPreOpInit"));
+	assert_false(was_logged("event=DiskIo/Read"));
 	end(&reloading);
 	log_to(NULL, NULL);
 	os_mutex_done(&lines_lock);
@@ -706,6 +726,7 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(a_shorter_interval_of_captures_holds_at_once, set_up),
 		cmocka_unit_test_setup(settings_that_need_a_restart_are_named_each_time, set_up),
+		cmocka_unit_test_setup(a_stack_of_an_event_that_does_not_come_is_reported, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <etw/kernel.h>
 #include <etw/session.h>
 #include <etw/source.h>
+#include <etw/stack_walk.h>
 
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
@@ -307,6 +308,87 @@ static void a_session_does_without_groups_that_windows_refuses(void **state)
 	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
 			    "kernel events beyond the flags could not be enabled: this Windows "
 			    "does not support it (error 50)");
+	emit_process_start(8);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	run_end(run);
+}
+
+/* One of each event with a stack, and one without. */
+static void emit_start_and_stop(void)
+{
+	for (UCHAR opcode = ETW_KERNEL_OPCODE_START; opcode <= ETW_KERNEL_OPCODE_STOP; opcode++) {
+		const struct fake_etw_event event = { .provider = process_class,
+						      .descriptor = { .Opcode = opcode },
+						      .classic = true,
+						      .process_id = 4,
+						      .thread_id = 8 };
+
+		assert_int_equal(fake_etw_emit(&event), 1);
+	}
+}
+
+static void count_stacks(void *context, const struct etw_record *record)
+{
+	struct etw_stack_walk walk;
+	uint64_t *stacks = context;
+
+	if (etw_stack_walk_read(record, &walk)) {
+		assert_int_equal(walk.process_id, 4);
+		assert_int_equal(walk.thread_id, 8);
+		assert_int_equal(walk.address_count, 2);
+		++*stacks;
+	}
+}
+
+/* Also in the session that is started again after another program stopped it. */
+static void stacks_come_with_the_kernel_events_that_are_listed(void **state)
+{
+	static const enum etw_live_logger loggers[] = { ETW_LIVE_PRIVATE, ETW_LIVE_SYSTEM_PROVIDERS,
+							ETW_LIVE_NT_KERNEL };
+	struct etw_kernel_event stops = { .opcode = ETW_KERNEL_OPCODE_STOP };
+
+	(void)state;
+	assert_true(etw_kernel_class_find("Process", strlen("Process"), &stops.class_guid));
+	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
+		uint64_t stacks = 0;
+		struct run run;
+
+		fake_etw_reset(NULL);
+		run_begin(&run);
+		run.options.logger = loggers[i];
+		run.options.name = loggers[i] == ETW_LIVE_NT_KERNEL ? "NT Kernel Logger" :
+								      run.options.name;
+		run.options.stacks = &stops;
+		run.options.stack_count = 1;
+		run.on_record = count_stacks;
+		run.context = &stacks;
+		run_start_and_wait(&run, &run.options);
+		emit_start_and_stop();
+		assert_true(run_wait(&run, &run.events, 3));
+		assert_true(fake_etw_other_stop(run.options.name));
+		assert_true(run_wait(&run, &run.restarts, 1));
+		assert_true(fake_etw_wait_consumer(run.options.name, WAIT_MS));
+		emit_start_and_stop();
+		assert_true(run_wait(&run, &run.events, 6));
+		run_stop(&run);
+		assert_int_equal(run.events, 6);
+		assert_int_equal(stacks, 2);
+		run_end(&run);
+	}
+}
+
+static void a_session_does_without_stacks_that_windows_refuses(void **state)
+{
+	struct etw_kernel_event no_class = { .opcode = 1 };
+	struct run *run = *state;
+
+	run->options.stacks = &no_class;
+	run->options.stack_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_string_equal(
+		run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
+		"kernel events get no call stacks: a parameter is not valid (error 87)");
 	emit_process_start(8);
 	assert_true(run_wait(run, &run->events, 1));
 	run_stop(run);
@@ -820,6 +902,10 @@ int main(void)
 		cmocka_unit_test_setup(samples_need_a_privilege_that_is_switched_on, run_set_up),
 		cmocka_unit_test_setup(groups_beyond_the_flags_are_switched_on, run_reset),
 		cmocka_unit_test_setup(a_session_does_without_groups_that_windows_refuses,
+				       run_set_up),
+		cmocka_unit_test_setup(stacks_come_with_the_kernel_events_that_are_listed,
+				       run_reset),
+		cmocka_unit_test_setup(a_session_does_without_stacks_that_windows_refuses,
 				       run_set_up),
 		cmocka_unit_test_setup(the_sample_interval_is_known_while_samples_are_taken,
 				       run_set_up),
