@@ -33,6 +33,7 @@ const collectors = [
 	['minifilter', /^etw_minifilter_/, 'calls of minifilters', 'kernel groups FLT_IO, FLT_FASTIO, FLT_IO_FAILURE'],
 	['interrupt', /^etw_(dpc|isr)_/, 'DPCs or ISRs', kernel('DPC, INTERRUPT')],
 	['registry', /^etw_registry_/, 'registry operations', kernel('REGISTRY')],
+	['dotnet_counters', /^etw_dotnet_(runtime|kestrel|hosting|sqlclient)_/, 'such counters of .NET', 'EventCounters of .NET Core 3.1 and later'],
 	['dotnet', /^etw_dotnet_/, 'such .NET events', 'provider Microsoft-Windows-DotNETRuntime'],
 	['payload', /^etw_event_payload_/, 'events', 'any provider'],
 	['events', /^etw_(provider_)?events_total$/, 'events', 'any provider'],

@@ -125,7 +125,8 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	run->schemas = etw_trace_schemas_new(&err);
 	stop_on(run->schemas, &err);
 	run->event_table = etw_event_table_new(
-		1024, &(struct etw_schema_origins){ .trace = run->schemas }, &err);
+		1024, &(struct etw_schema_origins){ .trace = run->schemas, .builtin_names = true },
+		&err);
 	stop_on(run->event_table, &err);
 	etw_payload_init(&run->payload, 8);
 	run->record = (struct etw_record){

@@ -82,6 +82,29 @@ static bool bad_amount(struct rule_engine *engine, struct compiled_rules *compil
 	return false;
 }
 
+/* Returns what a real number is multiplied by. */
+static double real_factor(const struct compiled_rule *rule)
+{
+	return rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
+}
+
+/* Converts the real number of a gauge, which may be negative, and rounds it to the digits that the
+ * gauge keeps. A whole number stays what it is. Returns false if the gauge cannot show it. */
+static bool real_gauge(struct rule_engine *engine, struct compiled_rules *compiled,
+		       const struct compiled_rule *rule, double number, uint64_t *amount)
+{
+	double factor = real_factor(rule), whole = 0, rest;
+
+	/* NaN compares as false. */
+	if (!(fabs(number) * factor < (double)INT64_MAX)) {
+		return bad_amount(engine, compiled);
+	}
+	rest = rule->factor ? modf(number, &whole) : number;
+	*amount = (uint64_t)etw_i64_of_double(whole) * rule->factor +
+		  (uint64_t)etw_i64_of_double(nearbyint(rest * factor));
+	return true;
+}
+
 /* Converts a real number to the unit that is counted, then drops its fraction. Returns false if
  * the rule must not count it. */
 static bool real_amount(struct rule_engine *engine, struct compiled_rules *compiled,
@@ -90,7 +113,10 @@ static bool real_amount(struct rule_engine *engine, struct compiled_rules *compi
 {
 	double number = etw_field_double(rule->value->field, &rule->value->read.slice);
 
-	number *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
+	if (rule->op != GAUGE_NONE) {
+		return real_gauge(engine, compiled, rule, number, amount);
+	}
+	number *= real_factor(rule);
 	*amount = etw_u64_of_double(number);
 	if (rule->duration && !isnan(number)) {
 		return is_duration(engine, rule, record, number < 0, *amount);
@@ -147,7 +173,7 @@ static bool find_amount(struct rule_engine *engine, struct compiled_rules *compi
 	bool negative;
 
 	if (!value) {
-		*amount = 1;
+		*amount = rule->factor;
 		return true;
 	}
 	if (rule->amount_type == AMOUNT_REAL) {

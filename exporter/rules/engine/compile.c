@@ -38,6 +38,17 @@ static bool fits_form(const struct condition *condition, const struct value *val
 					    !compares_numbers(condition->comparison);
 }
 
+/* Decides a condition about the field itself, which is the same for all events of the class. */
+static enum rule_result compile_exists(struct builder *builder, const struct condition *condition)
+{
+	bool exists = compile_find_value(builder, &condition->field) != NO_VALUE;
+
+	if (builder->failed || (!exists && !builder->compiled->schema)) {
+		return compile_lacks_field(builder, &condition->field);
+	}
+	return exists == (condition->literals->number != 0) ? RULE_APPLIES : RULE_NEVER;
+}
+
 /* Converts the literals to numbers: a literal is a number, or a name in the map of the field. */
 static enum rule_result condition_numbers(struct builder *builder, const struct value *value,
 					  struct compiled_condition *compiled)
@@ -76,14 +87,16 @@ static enum rule_result compile_condition(struct builder *builder,
 					  const struct condition *condition,
 					  struct compiled_rule *rule)
 {
-	struct compiled_condition compiled = { .condition = condition,
-					       .value_index = compile_find_value(
-						       builder, &condition->field) };
+	struct compiled_condition compiled = { .condition = condition };
 	struct compiled_rules *to = builder->compiled;
 	struct compiled_condition *conditions;
 	const struct value *value;
 	enum rule_result result;
 
+	if (condition->comparison == COMPARE_EXISTS) {
+		return compile_exists(builder, condition);
+	}
+	compiled.value_index = compile_find_value(builder, &condition->field);
 	if (compiled.value_index == NO_VALUE) {
 		return compile_lacks_field(builder, &condition->field);
 	}
@@ -141,17 +154,30 @@ static uint64_t ticks_frequency(const struct builder *builder, const struct fiel
 	return builder->engine->clock.frequency;
 }
 
+/* Returns what a value is multiplied by so that the family's integer has its fraction. */
+static uint64_t fraction_of(const struct rule *rule)
+{
+	unsigned digits = rule->metric->seconds ? 0 : metric_decimals(rule->metric);
+	uint64_t fraction = 1;
+
+	for (digits -= rule->unit == UNIT_PERCENT ? 2 : 0; digits > 0; digits--) {
+		fraction *= 10;
+	}
+	return fraction;
+}
+
 static enum rule_result compile_value(struct builder *builder, const struct rule *from,
 				      struct compiled_rule *rule)
 {
 	static const uint64_t factors[] = {
-		[UNIT_NONE] = 1,    [UNIT_KB] = 1024, [UNIT_TICKS] = 0,    [UNIT_NS] = 1,
-		[UNIT_100NS] = 100, [UNIT_US] = 1000, [UNIT_MS] = 1000000, [UNIT_S] = 1000000000,
+		[UNIT_NONE] = 1,     [UNIT_KB] = 1024,      [UNIT_MB] = 1000000, [UNIT_PERCENT] = 1,
+		[UNIT_TICKS] = 0,    [UNIT_NS] = 1,         [UNIT_100NS] = 100,  [UNIT_US] = 1000,
+		[UNIT_MS] = 1000000, [UNIT_S] = 1000000000,
 	};
 	const struct field_ref *field = from->since.name ? &from->since : &from->value;
 	const struct value *value;
 
-	rule->factor = factors[from->unit];
+	rule->factor = factors[from->unit] * fraction_of(from);
 	if (!field->name) {
 		rule->amount_type = AMOUNT_ONE;
 		return RULE_APPLIES;

@@ -317,8 +317,13 @@ static bool check_unit(struct checker *checker, const struct rule *rule)
 		return yaml_error(tree, rule->at, checker->err, "'%s' needs a 'value' in bytes",
 				  metric->name);
 	}
-	if (!metric->bytes && rule->unit == UNIT_KB) {
+	if (!metric->bytes && (rule->unit == UNIT_KB || rule->unit == UNIT_MB)) {
 		return yaml_error(tree, rule->unit_at, checker->err, "'%s' is not in bytes",
+				  metric->name);
+	}
+	if (rule->unit == UNIT_PERCENT && !metric->ratio) {
+		return yaml_error(tree, rule->unit_at, checker->err,
+				  "percent is for gauges whose names end in _ratio, unlike '%s'",
 				  metric->name);
 	}
 	return true;
@@ -343,6 +348,9 @@ static bool check_condition(struct checker *checker, const struct rule *rule,
 
 	if (!check_field(checker, rule, &condition->field)) {
 		return false;
+	}
+	if (comparison == COMPARE_EXISTS) {
+		return true;
 	}
 	type = condition->field.type;
 	if ((numbers && (type == TYPE_TEXT || type == TYPE_REAL)) ||

@@ -59,6 +59,7 @@ enum comparison {
 	COMPARE_STARTS,
 	COMPARE_ENDS,
 	COMPARE_MATCHES,
+	COMPARE_EXISTS, /* with the field, not with its value; the literal is 0 or 1 */
 };
 
 /* Whether a comparison is only for numbers, or only for texts; the others are for both. */
@@ -70,7 +71,7 @@ static inline bool compares_numbers(enum comparison comparison)
 
 static inline bool compares_texts(enum comparison comparison)
 {
-	return comparison >= COMPARE_STARTS;
+	return comparison >= COMPARE_STARTS && comparison <= COMPARE_MATCHES;
 }
 
 struct condition {
@@ -130,6 +131,8 @@ struct label {
 enum value_unit {
 	UNIT_NONE,
 	UNIT_KB,
+	UNIT_MB,
+	UNIT_PERCENT,
 	UNIT_TICKS,
 	UNIT_NS,
 	UNIT_100NS,
@@ -207,6 +210,8 @@ struct metric {
 	enum family_type type;
 	bool typed;          /* type is known */
 	bool seconds, bytes; /* the file gives a type that is valid */
+	bool ratio;          /* a gauge */
+	uint32_t decimals;   /* of a gauge; 0: those of its unit */
 	uint64_t *buckets;   /* by the suffix of the name */
 	size_t bucket_count;
 	uint32_t max_series;
@@ -267,6 +272,8 @@ void collector_add_event_flags(struct collector *collector);
 
 /* Whether a metric name ends in the unit, "seconds" or "bytes", before the `_total` of counters. */
 bool metric_name_is_in(const char *name, const char *unit);
+/* Returns how many digits of a fraction the integers of the family have. */
+unsigned metric_decimals(const struct metric *metric);
 
 /* Whether the name is one of the families about the program and its sessions, or has their
  * prefix; collectors may not use it. */

@@ -47,6 +47,7 @@ static bool agrees(const struct collector *collector, const struct metric *metri
 			   strcmp(metric->help, first->help) != 0  ? "help" :
 			   !same_buckets(metric, first)            ? "set of buckets" :
 			   metric->max_series != first->max_series ? "max_series" :
+			   metric->decimals != first->decimals     ? "number of decimals" :
 								     NULL;
 
 	if (what && declared->collector->builtin) {
@@ -263,7 +264,7 @@ static bool register_family(const struct rule_set *set, struct declared_family *
 		.name = declared->metric->name,
 		.help = declared->metric->help,
 		.type = declared->metric->type,
-		.decimals = declared->metric->seconds ? 9 : 0,
+		.decimals = metric_decimals(declared->metric),
 		.label_count = declared->label_count,
 		.dynamic_labels = declared->dynamic_labels,
 		.max_series = declared->metric->max_series,

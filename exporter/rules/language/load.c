@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -378,7 +379,8 @@ static bool read_versions(struct yaml_reader *in, const struct yaml_node *node,
 }
 
 /* Words of enum value_unit from UNIT_KB on, and of enum gauge_op from GAUGE_SET on. */
-static const char *const units[] = { "KB", "ticks", "ns", "100ns", "us", "ms", "s", NULL };
+static const char *const units[] = { "KB",    "MB", "percent", "ticks", "ns",
+				     "100ns", "us", "ms",      "s",     NULL };
 static const char *const ops[] = { "set", "inc", "dec", NULL };
 
 static const struct yaml_shape op_shape = {
@@ -426,7 +428,7 @@ static const struct yaml_row rule_rows[] = {
 	  .help = "Field with a time of the session's clock. The value is the time of the event minus this time. Only for families in seconds." },
 	{ "unit", YAML_SHAPE(.type = SHAPE_WORD, .words = units, .least = UNIT_KB),
 	  YAML_TO(struct rule, unit), .at = offsetof(struct rule, unit_at), .needs = "value",
-	  .help = "Unit of value. Absent for counts and bytes; KB for families in bytes; ticks (of the session's clock), ns, 100ns, us, ms or s for families in seconds. Duration, OnCpu and Ready have a unit already." },
+	  .help = "Unit of value. Absent for counts and bytes; KB (1024 bytes) and MB (1,000,000 bytes, as .NET counters have it) for families in bytes; percent for gauges whose names end in _ratio; ticks (of the session's clock), ns, 100ns, us, ms or s for families in seconds. Duration, OnCpu and Ready have a unit already." },
 	{ "op", &op_shape, YAML_TO(struct rule, op) },
 	{ "where", &load_conditions_shape, YAML_TO_LIST(struct rule, conditions, condition_count),
 	  .help = "Conditions; all must hold." },
@@ -525,6 +527,16 @@ bool metric_name_is_in(const char *name, const char *unit)
 	       text_ends_nocase(name, size, unit, strlen(unit));
 }
 
+unsigned metric_decimals(const struct metric *metric)
+{
+	enum { OF_SECONDS = 9, OF_RATIO = 6 };
+
+	if (metric->seconds) {
+		return OF_SECONDS;
+	}
+	return metric->ratio ? OF_RATIO : metric->decimals;
+}
+
 static bool ends_in(const char *name, const char *end)
 {
 	return text_ends_nocase(name, strlen(name), end, strlen(end));
@@ -584,6 +596,7 @@ static bool check_type(struct yaml_reader *in, const struct yaml_node *node, voi
 	struct metric *metric = base;
 	const struct yaml_node *buckets = yaml_find(metric->at, "buckets");
 	const struct yaml_node *op = yaml_find(metric->at, "op");
+	const struct yaml_node *decimals = yaml_find(metric->at, "decimals");
 
 	(void)node;
 	metric->typed = true;
@@ -595,14 +608,19 @@ static bool check_type(struct yaml_reader *in, const struct yaml_node *node, voi
 	}
 	metric->seconds = metric_name_is_in(metric->name, "seconds");
 	metric->bytes = metric_name_is_in(metric->name, "bytes");
+	metric->ratio = metric->type == FAMILY_GAUGE && metric_name_is_in(metric->name, "ratio");
 	if (!buckets && metric->type == FAMILY_HISTOGRAM) {
 		return yaml_missing(in, metric->at, "histogram", "buckets");
 	}
 	if (buckets && metric->type != FAMILY_HISTOGRAM) {
 		return yaml_wrong(in, buckets->key, "'buckets' are only for histograms");
 	}
-	return !op || metric->type == FAMILY_GAUGE ||
-	       yaml_wrong(in, op->key, "'op' is only for gauges");
+	if (op && metric->type != FAMILY_GAUGE) {
+		return yaml_wrong(in, op->key, "'op' is only for gauges");
+	}
+	return !decimals || (metric->type == FAMILY_GAUGE && !metric->seconds && !metric->ratio) ||
+	       yaml_wrong(in, decimals->key,
+			  "'decimals' is only for gauges that are not in seconds and no ratio");
 }
 
 /* Words in the order of enum family_type. */
@@ -629,6 +647,8 @@ static const struct yaml_row metric_rows[] = {
 	{ "max_series", YAML_NUMBER(1, UINT32_MAX / 2), YAML_TO(struct metric, max_series),
 	  .help = "Limit on the label sets of this family, in place of limits.series_per_family." },
 	{ "op", &op_shape, YAML_TO(struct metric, op) },
+	{ "decimals", YAML_NUMBER(1, DECIMALS_MAX), YAML_TO(struct metric, decimals),
+	  .help = "Digits of the fraction that a gauge keeps, if its name does not end in _seconds, which has nine, or _ratio, which has six. Absent: none." },
 	{ "pair", &used_span_shape, YAML_TO(struct metric, span) },
 	{ "events", YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .item = &rule_shape),
 	  .required = true, YAML_TO_LIST(struct metric, rules, rule_count),
@@ -662,28 +682,36 @@ static bool check_metric(struct yaml_reader *in, const struct yaml_node *node, v
 #define KEYS(properties) "'properties': { " properties " }"
 #define EVENTS(rule)     "'events': { 'items': { " rule " } }"
 #define UNIT_IS(unit)    KEYS("'unit': { " unit " }")
-#define NOT_KB           UNIT_IS("'not': { 'const': 'KB' }")
+#define NOT_SIZE         UNIT_IS("'not': { 'enum': ['KB', 'MB'] }")
+#define NOT_PERCENT      UNIT_IS("'not': { 'const': 'percent' }")
 #define COUNTER_RULE                                                                 \
 	WHEN("type", "'const': 'counter'", KEYS("'name': { 'pattern': '_total$' }"), \
 	     KEYS("'name': { 'not': { 'pattern': '_total$' } }"))
 #define HISTOGRAM_RULE                                                  \
 	WHEN("type", "'const': 'histogram'", "'required': ['buckets']", \
 	     "'not': { 'required': ['buckets'] }")
-#define GAUGE_RULE                                                                            \
-	WHEN("type", "'const': 'gauge'",                                                      \
-	     "'anyOf': [{ 'required': ['op'] }, { " KEYS(EVENTS("'required': ['op']")) " }]", \
-	     "'not': { 'required': ['op'] }, " KEYS(EVENTS("'not': { 'required': ['op'] }")))
+#define GAUGE_RULE                                                                                \
+	WHEN("type", "'const': 'gauge'",                                                          \
+	     "'anyOf': [{ 'required': ['op'] }, { " KEYS(EVENTS("'required': ['op']")) " }]",     \
+	     "'not': { 'anyOf': [{ 'required': ['op'] }, { 'required': ['decimals'] }] }, " KEYS( \
+		     EVENTS("'not': { 'required': ['op'] }")))
 #define SINCE_OR_VALUE "'anyOf': [{ 'required': ['since'] }, { 'required': ['value'] }], "
 #define NO_SINCE       "'not': { 'required': ['since'] }, "
 #define WHOLE_BUCKETS                                           \
 	", 'buckets': { 'items': { 'type': 'integer' }, " KEYS( \
 		"'start': { 'type': 'integer' }") " }"
-#define SECONDS_RULE                                                                         \
-	WHEN("name", "'pattern': '_seconds(_total)?$'", KEYS(EVENTS(SINCE_OR_VALUE NOT_KB)), \
-	     KEYS(EVENTS(NO_SINCE UNIT_IS("'const': 'KB'")) WHOLE_BUCKETS))
+#define SECONDS_RULE                                                                           \
+	WHEN("name", "'pattern': '_seconds(_total)?$'", KEYS(EVENTS(SINCE_OR_VALUE NOT_SIZE)), \
+	     KEYS(EVENTS(NO_SINCE UNIT_IS("'enum': ['KB', 'MB', 'percent']")) WHOLE_BUCKETS))
 #define BYTES_RULE                                                                           \
 	WHEN("name", "'pattern': '_bytes(_total)?$'", KEYS(EVENTS("'required': ['value']")), \
-	     KEYS(EVENTS(NOT_KB)))
+	     KEYS(EVENTS(NOT_SIZE)))
+#define RATIO_RULE                                                                                         \
+	"{ 'if': { 'properties': { 'type': { 'const': 'gauge' }, "                                         \
+	"'name': { 'pattern': '_ratio$' } } }, 'else': { " KEYS(EVENTS(                                    \
+		NOT_PERCENT)) " } }, "                                                                     \
+			      "{ 'not': { 'required': ['decimals'], 'properties': { 'name': { 'pattern': " \
+			      "'_(ratio|seconds)$' } } } }"
 
 static const struct yaml_shape metric_shape = {
 	.type = SHAPE_MAP,
@@ -693,7 +721,7 @@ static const struct yaml_shape metric_shape = {
 	.name = "metric",
 	.help = "A metric family.",
 	.json = "'allOf': [" COUNTER_RULE ", " HISTOGRAM_RULE ", " GAUGE_RULE ", " SECONDS_RULE
-		", " BYTES_RULE "]",
+		", " BYTES_RULE ", " RATIO_RULE "]",
 };
 
 /* ---- the file ---- */

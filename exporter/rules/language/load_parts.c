@@ -154,6 +154,21 @@ static bool read_matches(struct yaml_reader *in, const struct yaml_node *node,
 	return read_literal(in, node, row, base) && read_regex(in, node, row, base);
 }
 
+static bool read_exists(struct yaml_reader *in, const struct yaml_node *node,
+			const struct yaml_row *row, void *base)
+{
+	struct condition *condition = base;
+	bool exists = false;
+	const struct yaml_row value = { row->key, &yaml_switch_shape, .size = sizeof exists };
+
+	if (!yaml_read(in, node, &value, &exists)) {
+		return false;
+	}
+	condition->literals[condition->literal_count++] =
+		(struct literal){ .integer = true, .number = exists };
+	return true;
+}
+
 static const struct yaml_shape literal_shape = {
 	.type = SHAPE_TEXT,
 	.read = read_literal,
@@ -188,6 +203,8 @@ static const struct yaml_row condition_rows[] = {
 	{ "ends", &literal_shape, .tag = COMPARE_ENDS, .help = "The text ends with this." },
 	{ "matches", &regex_shape, .tag = COMPARE_MATCHES, YAML_TO(struct condition, regex),
 	  .help = "Regular expression (PCRE2) that matches anywhere in the text and ignores case." },
+	{ "exists", YAML_SHAPE(.type = SHAPE_SWITCH, .read = read_exists), .tag = COMPARE_EXISTS,
+	  .help = "Whether the event has the field. The rule then is for one of several layouts of an event." },
 	{ "=", &literal_shape, .tag = COMPARE_EQ, .spelling = true, .help = "As eq." },
 	{ "==", &literal_shape, .tag = COMPARE_EQ, .spelling = true, .help = "As eq." },
 	{ "!=", &literal_shape, .tag = COMPARE_NE, .spelling = true, .help = "As ne." },
@@ -214,7 +231,8 @@ const char *comparison_name(enum comparison comparison)
 bool comparison_find(const char *word, enum comparison *comparison)
 {
 	for (size_t i = 1; i < CONDITION_ROW_COUNT; i++) {
-		if (strcmp(condition_rows[i].key, word) == 0) {
+		if (strcmp(condition_rows[i].key, word) == 0 &&
+		    condition_rows[i].tag != COMPARE_EXISTS) {
 			*comparison = (enum comparison)condition_rows[i].tag;
 			return true;
 		}

@@ -215,6 +215,115 @@ static void fractions_are_dropped_in_the_unit_that_is_counted(void **state)
 	rule_run_close(&run);
 }
 
+static void gauges_round_to_the_digits_that_they_keep(void **state)
+{
+	static const struct {
+		double d;
+		const char *a, *b, *c, *d_seconds, *e;
+	} cases[] = {
+		/* 0.29 * 1000 is 289.99999999999997 in doubles. */
+		{ 0.29, "0.29", "0", "0.0029", "0.00029", "290000" },
+		{ 12.3456, "12.346", "12", "0.123456", "0.0123456", "12345600" },
+		{ -1.75, "-1.75", "-2", "-0.0175", "-0.00175", "-1750000" },
+		/* 2^53 - 1; of the others, three cannot show it. */
+		{ 9007199254740991, "9007199254740991", "9007199254740991", NULL, NULL, NULL },
+		{ 0, "0", "0", "0", "0", "0" },
+	};
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(
+		&run,
+		X "- { name: a, type: gauge, decimals: 3, op: set, help: h, events: [{ event: " REAL
+		  ", value: d }] }\n"
+		  "- { name: b_bytes, type: gauge, op: set, help: h, events: [{ event: " REAL
+		  ", value: d }] }\n"
+		  "- { name: c_ratio, type: gauge, op: set, help: h, events: [{ event: " REAL
+		  ", value: d, unit: percent }] }\n"
+		  "- { name: d_seconds, type: gauge, op: set, help: h, events: [{ event: " REAL
+		  ", value: d, unit: ms }] }\n"
+		  "- { name: e_bytes, type: gauge, op: set, help: h, events: [{ event: " REAL
+		  ", value: d, unit: MB }] }\n"
+		  "- { name: f, type: gauge, decimals: 9, op: inc, help: h, events: [{ event: " REAL
+		  " }] }\n"
+		  "- { name: g, type: gauge, decimals: 1, op: inc, help: h, events: [{ event: " REAL
+		  ", value: f }] }\n",
+		NULL);
+	rule_run_announce(
+		&run, REAL_GUID, "Alpha",
+		"<events><event value='1' symbol='Real' template='t'/></events><templates>"
+		"<template tid='t'><data name='d' inType='win:Double'/>"
+		"<data name='f' inType='win:Float'/></template></templates>");
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *const values[] = { cases[i].a, cases[i].b, cases[i].c,
+					       cases[i].d_seconds, cases[i].e };
+		static const char *const names[] = { "a", "b_bytes", "c_ratio", "d_seconds",
+						     "e_bytes" };
+
+		real(&run, cases[i].d, 0.5F, OUTCOME_COUNTED);
+		for (size_t k = 0; k < 5; k++) {
+			char line[64];
+
+			snprintf(line, sizeof line, "%s %s", names[k], values[k] ? values[k] : "");
+			if (values[k]) {
+				rule_run_expect(&run, line);
+			}
+		}
+	}
+	/* Gauges that go up by one, and by halves. */
+	rule_run_expect(&run, "f 5");
+	rule_run_expect(&run, "g 2.5");
+	/* What is no number, and what no gauge can show, leaves the value as it was. */
+	real(&run, 7, 0, OUTCOME_COUNTED);
+	real(&run, (double)NAN, 0, OUTCOME_COUNTED);
+	real(&run, -(double)INFINITY, 0, OUTCOME_COUNTED);
+	real(&run, 1e300, 0, OUTCOME_COUNTED);
+	rule_run_expect(&run, "a 7");
+	rule_run_expect(&run, "c_ratio 0.07");
+	rule_run_expect(&run, "etw_decode_errors_total{provider=\"Alpha\",reason=\"bad_type\"} 18");
+	rule_run_close(&run);
+}
+
+#define LAYOUT_GUID "a1a1a1a1-0000-0000-0000-000000000002"
+#define LAYOUT      "'{" LAYOUT_GUID "}/1'"
+
+/* Events of one name may have several layouts: `exists` chooses one, and is no mismatch. */
+static void a_rule_is_for_the_layouts_that_have_a_field(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(&run,
+		      X "- { name: a_total, type: counter, help: h, events: [{ event: " LAYOUT
+			", value: mean, where: [{ field: mean, exists: on }] }] }\n"
+			"- { name: b_total, type: counter, help: h, events: [{ event: " LAYOUT
+			", where: [{ field: mean, exists: off }] }] }\n"
+			"- { name: c_total, type: counter, help: h, events: [{ event: " LAYOUT
+			", value: mean }] }\n",
+		      NULL);
+	rule_run_announce(
+		&run, LAYOUT_GUID, "Alpha",
+		"<events><event value='1' version='0' symbol='A' template='t'/>"
+		"<event value='1' version='1' symbol='B' template='u'/></events><templates>"
+		"<template tid='t'><data name='mean' inType='win:UInt32'/></template>"
+		"<template tid='u'><data name='sum' inType='win:UInt32'/></template>"
+		"</templates>");
+	rule_run_other(&run, LAYOUT_GUID, 1);
+	etw_payload_u32(&run.payload, 7);
+	assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
+	rule_run_expect(&run, "a_total 7");
+	rule_run_expect(&run, "b_total 0");
+	rule_run_other(&run, LAYOUT_GUID, 1);
+	run.record.version = 1;
+	etw_payload_u32(&run.payload, 8);
+	assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
+	rule_run_expect(&run, "a_total 7");
+	rule_run_expect(&run, "b_total 1");
+	/* Only the rule without it lacks the field. */
+	rule_run_expect(&run, "etw_decode_errors_total{provider=\"Alpha\",reason=\"rule\"} 1");
+	rule_run_close(&run);
+}
+
 static void hard_fault(struct rule_run *run, int64_t initial)
 {
 	rule_run_event(run, "PageFault/HardFault");
@@ -1140,6 +1249,8 @@ int main(void)
 		cmocka_unit_test(versions_are_listed_or_at_least),
 		cmocka_unit_test(values_become_bytes_and_nanoseconds),
 		cmocka_unit_test(fractions_are_dropped_in_the_unit_that_is_counted),
+		cmocka_unit_test(gauges_round_to_the_digits_that_they_keep),
+		cmocka_unit_test(a_rule_is_for_the_layouts_that_have_a_field),
 		cmocka_unit_test(since_is_the_time_that_has_passed),
 		cmocka_unit_test(histograms_take_durations),
 		cmocka_unit_test(conditions_hold_or_not),

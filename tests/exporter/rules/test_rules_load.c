@@ -16,6 +16,7 @@
 #define METRIC    HEAD "metrics:\n- name: a_total\n  type: counter\n  help: h\n"
 #define EVENTS    METRIC "  events:\n"
 #define GAUGE     HEAD "metrics:\n- name: a\n  type: gauge\n  help: h\n  events:\n"
+#define RATIO     HEAD "metrics:\n- name: a_ratio\n  type: gauge\n  help: h\n  events:\n"
 #define SECONDS   HEAD "metrics:\n- name: a_seconds_total\n  type: counter\n  help: h\n  events:\n"
 #define BYTES     HEAD "metrics:\n- name: a_bytes_total\n  type: counter\n  help: h\n  events:\n"
 #define HISTOGRAM HEAD "metrics:\n- name: a_seconds\n  type: histogram\n  help: h\n"
@@ -171,6 +172,15 @@ static void a_metric_has_name_type_help_and_events(void **state)
 		  "x.yaml:8:15: max_series: 0 is not from 1 to 2147483647" },
 		{ METRIC "  op: inc\n  events: [{ event: DiskIo/Read }]\n",
 		  "x.yaml:8:3: 'op' is only for gauges" },
+		{ METRIC "  decimals: 3\n  events: [{ event: DiskIo/Read }]\n",
+		  "x.yaml:8:3: 'decimals' is only for gauges that are not in seconds and no ratio" },
+		{ HEAD
+		  "metrics:\n- name: a_ratio\n  type: gauge\n  help: h\n  decimals: 3\n  op: set\n"
+		  "  events: [{ event: DiskIo/Read, value: TransferSize }]\n",
+		  "x.yaml:8:3: 'decimals' is only for gauges that are not in seconds and no ratio" },
+		{ HEAD "metrics:\n- name: a\n  type: gauge\n  help: h\n  decimals: 10\n  op: set\n"
+		       "  events: [{ event: DiskIo/Read, value: TransferSize }]\n",
+		  "x.yaml:8:13: decimals: 10 is not from 1 to 9" },
 		{ METRIC "  buckets: [1]\n  events: [{ event: DiskIo/Read }]\n",
 		  "x.yaml:8:3: 'buckets' are only for histograms" },
 	};
@@ -360,8 +370,12 @@ static void a_value_is_a_number_in_a_unit_that_the_name_ends_with(void **state)
 		  "x.yaml:9:34: value: expected text, found a list" },
 		{ EVENTS "  - { event: DiskIo/Read, unit: KB }\n",
 		  "x.yaml:9:27: 'unit' is only allowed with 'value'" },
+		{ EVENTS "  - { event: DiskIo/Read, value: TransferSize, unit: TB }\n",
+		  "x.yaml:9:54: unknown unit 'TB'; did you mean 'KB'?" },
 		{ EVENTS "  - { event: DiskIo/Read, value: TransferSize, unit: MB }\n",
-		  "x.yaml:9:54: unknown unit 'MB'; did you mean 'KB'?" },
+		  "x.yaml:9:54: 'a_total' is not in bytes" },
+		{ EVENTS "  - { event: DiskIo/Read, value: TransferSize, unit: percent }\n",
+		  "x.yaml:9:54: percent is for gauges whose names end in _ratio, unlike 'a_total'" },
 		{ EVENTS "  - { event: DiskIo/Read, value: TransferSize, unit: KB }\n",
 		  "x.yaml:9:54: 'a_total' is not in bytes" },
 		{ EVENTS "  - { event: DiskIo/Read, value: HighResResponseTime, unit: ticks }\n",
@@ -389,6 +403,9 @@ static void a_value_is_a_number_in_a_unit_that_the_name_ends_with(void **state)
 		EVENTS "  - { event: DiskIo/Read, value: Cpu }\n",
 		BYTES "  - { event: DiskIo/Read, value: TransferSize }\n",
 		BYTES "  - { event: DiskIo/Read, value: TransferSize, unit: KB }\n",
+		BYTES "  - { event: DiskIo/Read, value: TransferSize, unit: MB }\n",
+		RATIO "  - { event: DiskIo/Read, op: set, value: TransferSize, unit: percent }\n",
+		EVENTS "  - { event: DiskIo/Read, where: [{ field: TransferSize, exists: on }] }\n",
 		SECONDS "  - { event: DiskIo/Read, value: HighResResponseTime, unit: ticks }\n",
 		SECONDS "  - { event: DiskIo/Read, value: HighResResponseTime, unit: 100ns }\n",
 		SECONDS "  - { event: DiskIo/Read, value: HighResResponseTime, unit: us }\n",
@@ -527,7 +544,7 @@ static void conditions_fit_the_type_of_their_field(void **state)
 		{ WHERE("{ field: ImageSize, eq: 1, ne: 2 }"),
 		  "x.yaml:9:61: where: a condition has one comparison; 'ne' is a second" },
 		{ WHERE("{ field: ImageSize, equals: 1 }"),
-		  "x.yaml:9:54: unknown key 'equals'; known: field, eq, ne, lt, le, gt, ge, in, has, lacks, starts, ends, matches" },
+		  "x.yaml:9:54: unknown key 'equals'; known: field, eq, ne, lt, le, gt, ge, in, has, lacks, starts, ends, matches, exists" },
 		{ WHERE("{ field: ImageSise, eq: 1 }"),
 		  "x.yaml:9:43: event 'Image/Load' has no field 'ImageSise'; did you mean 'ImageSize'?" },
 		{ WHERE("{ field: ImageSize, eq: big }"),
