@@ -208,6 +208,8 @@ static const struct yaml_row span_rows[] = {
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = TIMEOUT_LEAST_MS, .most = TIMEOUT_MOST_MS),
 	  YAML_TO(struct span, timeout_ms), .fallback = "30s",
 	  .help = "Longest time between start and stop. A start without a stop in this time is dropped. Default 30s, at most 24h." },
+	{ "keep", &yaml_switch_shape, YAML_TO(struct span, keep), .needs = "carry",
+	  .help = "on: a start serves all stops with its key, each of which begins the timeout anew. They have no Duration." },
 	{ "carry",
 	  YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .most = SPAN_CAPTURED_MAX, .items = "labels",
 		     .item = &load_label_shape, .json = "'$ref': '#/$defs/labels'"),
