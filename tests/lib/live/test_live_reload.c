@@ -318,13 +318,14 @@ static void collectors_that_go_take_their_kernel_events_along(void **state)
 #else
 	enum { RELOADS = 1000 };
 #endif
-	enum { COLLECTORS = 25 };
+	enum { COLLECTORS = 30 };
 	static const char *const names[COLLECTORS] = {
 		"cpu",        "disk",       "disk_cause",  "dns",         "dotnet",
 		"events",     "file",       "file_errors", "file_groups", "file_latency",
 		"file_other", "file_top",   "http",        "image",       "interrupt",
 		"memory",     "minifilter", "network",     "page_faults", "payload",
 		"process",    "registry",   "sched",       "tcp",         "virtual_alloc",
+		"defender",   "powershell", "smb_server",  "storport",    "tcp_peers",
 	};
 	struct reloading reloading;
 	char config[128];
