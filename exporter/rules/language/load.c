@@ -265,7 +265,9 @@ static const struct yaml_shape span_shape = { SPAN, .read = read_span };
 static bool read_named_span(struct yaml_reader *in, const struct yaml_node *node,
 			    const struct yaml_row *row, void *base)
 {
-	const struct yaml_row span = { row->key, &span_shape, YAML_TO(struct named_span, span) };
+	const struct yaml_row span = { .key = row->key,
+				       .shape = &span_shape,
+				       .offset = offsetof(struct named_span, span) };
 	struct named_span *named = base;
 
 	if (!load_is_name(node->key->text, false)) {
