@@ -97,6 +97,8 @@ export default dashboard({
 			timeseries('Working set', 'Physical memory in use, pages shared with other processes included.', 'bytes', [query(windows.of('windows_process_working_set_bytes', 'instance', ofProcess), '{{instance}}')], { ...third, ...windows.empty }),
 			timeseries('Private bytes', 'Memory that the process has committed and shares with no other.', 'bytes', [query(windows.of('windows_process_private_bytes', 'instance', ofProcess), '{{instance}}')], { ...third, ...windows.empty }),
 			timeseries('Handles', 'Open handles.', 'short', [query(windows.of('windows_process_handles', 'instance', ofProcess), '{{instance}}')], { ...third, ...windows.empty })),
+		optIn('PowerShell', ['powershell'], 'Script blocks are written where script block logging is on, suspicious ones always. Events known from the manifest and never seen.',
+			timeseries('Script blocks', 'Script blocks compiled in each interval, by owner and level. "warning": PowerShell found them suspicious.', 'short', [increases('etw_powershell_script_blocks_total', 'owner, level', '{{owner}}: {{level}}')], { width: 24, height: 8, bars: true })),
 		optIn('DNS, TCP connections and HTTP', ['dns', 'tcp', 'http'], 'HTTP.sys does not say which process a request is for: those panels show all requests of the host.',
 			timeseries('DNS queries', 'By type of record.', 'suffix:queries/s', [its('etw_dns_queries_total', 'type', '{{type}}')], third),
 			timeseries('Failed DNS queries', 'In each interval, by status.', 'short', [increases('etw_dns_failures_total', 'status', '{{status}}')], { ...third, bars: true }),

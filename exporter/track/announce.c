@@ -327,6 +327,8 @@ static void announce_request(struct tracker *tracker)
 		begin.owner = record->thread_id;
 		payload_u32(tracker, PAYLOAD_OWNER, &begin.owner);
 	}
+	payload_u64(tracker, PAYLOAD_FILE_KEY, &begin.file_key);
+	payload_u64(tracker, PAYLOAD_FILE_OBJECT, &begin.file_object);
 	recent_begin(&tracker->requests, &begin);
 }
 
@@ -366,6 +368,8 @@ static void announce_request_end(struct tracker *tracker)
 	now->start_opcode = begin.tag;
 	now->start_process = request_process(tracker, &begin);
 	now->started_at = begin.time;
+	now->start_file_key = begin.file_key;
+	now->start_file_object = begin.file_object;
 }
 
 static void announce_switch(struct tracker *tracker)

@@ -72,9 +72,11 @@ static inline enum duration_verdict duration_between(const struct etw_source_clo
 struct recent_entry {
 	uint64_t key;
 	int64_t time;
-	uint32_t owner;     /* the caller's; not interpreted */
-	uint8_t tag;        /* the caller's; not interpreted */
-	uint8_t owner_type; /* the caller's; not interpreted */
+	/* The caller's; not interpreted. */
+	uint64_t file_key, file_object;
+	uint32_t owner;
+	uint8_t tag;
+	uint8_t owner_type;
 	bool taken;
 };
 

@@ -298,12 +298,31 @@ bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64
 
 /* ---- files ---- */
 
+/* Returns the file of the request that the current record ends, at the time of its start: its end
+ * names no file, and a close or rename may have changed what the ids mean. */
+static uint32_t find_started_file(struct tracker *tracker)
+{
+	const struct tracker_record *now = &tracker->now;
+	uint32_t file = FILE_UNKNOWN;
+
+	if (now->start_file_key != 0) {
+		file = files_of_key(&tracker->files, now->start_file_key, now->started_at);
+	}
+	if (file == FILE_UNKNOWN && now->start_file_object != 0) {
+		file = files_of_object(&tracker->files, now->start_file_object, now->started_at);
+	}
+	return file;
+}
+
 uint32_t tracker_find_file(struct tracker *tracker)
 {
 	int64_t time = tracker->now.record->raw_time;
 	uint32_t file = FILE_UNKNOWN;
 	uint64_t id;
 
+	if (tracker->now.started) {
+		return find_started_file(tracker);
+	}
 	if (payload_u64(tracker, PAYLOAD_FILE_KEY, &id)) {
 		file = files_of_key(&tracker->files, id, time);
 	}
@@ -322,7 +341,9 @@ uint32_t tracker_file(struct tracker *tracker)
 	}
 	now->file = tracker_find_file(tracker);
 	now->file_known = true;
-	if (now->file == FILE_UNKNOWN) {
+	/* An end without its start has been counted (announce_request_end()). */
+	if (now->file == FILE_UNKNOWN &&
+	    ((now->attribution->announces & ANNOUNCES_REQUEST_END) == 0 || now->started)) {
 		tracker_miss(tracker, MISS_FILE);
 	}
 	return now->file;

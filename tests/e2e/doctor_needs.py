@@ -3,7 +3,7 @@
 `needs` of the collector's file; for doctor.sh.
 
 The values of kernel flags are those of EVENT_TRACE_FLAG_* in evntrace.h, the keywords those of "Keyword (in SystemProvider)" and "2. System
-and Event Provider Definitions" (Microsoft Learn), and the GUIDs of providers those of their manifests.
+and Event Provider Definitions" (Microsoft Learn), and the GUIDs of providers those of their manifests and of the list of well-known ones.
 """
 import glob
 import json
@@ -31,8 +31,11 @@ ALL_KEYWORDS = 0xffffffffffffffff
 
 
 def guids(folder):
-    """Name -> GUID, from the manifests."""
+    """Name -> GUID, from the manifests and from the list of providers without one."""
     found = {}
+    with open(os.path.join(folder, "..", "lib", "source", "well_known_providers.txt"), encoding="utf-8") as lines:
+        for guid, name in (line.split(None, 1) for line in lines if not line.startswith("#")):
+            found[name.strip()] = guid
     for path in glob.glob(os.path.join(folder, "manifests", "*.man")):
         for element in xml.etree.ElementTree.parse(path).iter():
             if element.tag.endswith("}provider"):

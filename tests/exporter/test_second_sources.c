@@ -20,7 +20,7 @@
 #include "tests/support/temporary.h"
 
 #define SECOND    INT64_C(10000000) /* ticks of the recordings */
-#define ALL_ON    "collectors: { registry: on }\n"
+#define ALL_ON    "collectors: { registry: on, tcp_peers: on }\n"
 #define KERNEL    "Windows Kernel"
 #define NOT_FOUND UINT32_C(0xC0000034)
 
@@ -238,8 +238,9 @@ static const struct subject {
 	const char *provider;
 	void (*kernel)(struct making *making);
 	void (*second)(struct making *making);
-	const char *lines[14];
+	const char *lines[18];
 } subjects[] = {
+#define OF_PEER(network) ",network=\"" network "\",port=\"0\",local_port=\"0\""
 #define SYSTEM_OF(more) "{process=\"System\",provider=\"%s\"" more "} "
 	{ "Microsoft-Windows-Kernel-Network",
 	  put_kernel_network,
@@ -260,7 +261,12 @@ static const struct subject {
 	    "etw_tcp_connections_total" SYSTEM_OF(",direction=\"inbound\"") "1\n",
 	    "etw_tcp_disconnects_total" SYSTEM_OF("") "1\n",
 	    "etw_tcp_retransmits_total" SYSTEM_OF("") "1\n",
-	    "etw_tcp_connect_failures_total{reason=\"address_exists\"} 1\n" } },
+	    "etw_tcp_connect_failures_total{reason=\"address_exists\"} 1\n",
+	    "etw_tcp_peer_sent_bytes_total" SYSTEM_OF(OF_PEER("0.0.0.0/24")) "1000\n",
+	    "etw_tcp_peer_received_bytes_total" SYSTEM_OF(OF_PEER("::/64")) "500\n",
+	    "etw_tcp_peer_connections_total" SYSTEM_OF(
+		    OF_PEER("0.0.0.0/24") ",direction=\"outbound\"") "1\n",
+	    "etw_tcp_peer_retransmits_total" SYSTEM_OF(OF_PEER("::/64")) "1\n" } },
 #define ALPHA_OF(more) "{process=\"alpha\",provider=\"%s\"" more "} "
 	{ "Microsoft-Windows-Kernel-Process",
 	  put_kernel_process,

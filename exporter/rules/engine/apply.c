@@ -552,6 +552,11 @@ static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rule
 		stop->state = (uint8_t)read_key(engine, compiled, record, stop, &key);
 		if (stop->state != VALUE_KNOWN) {
 			spans_miss(engine->spans, false);
+		} else if (stop->keep) {
+			stop->state = spans_use(engine->spans, stop->span, key, record->raw_time,
+						stop->captured) ?
+					      VALUE_KNOWN :
+					      VALUE_UNKNOWN;
 		} else if (!spans_stop(engine->spans, stop->span, key, record->raw_time, &start,
 				       stop->captured)) {
 			stop->state = VALUE_UNKNOWN;

@@ -542,6 +542,7 @@ static enum rule_result compile_span_event(struct builder *builder, size_t numbe
 	const struct span *span = builder->engine->set->spans[number];
 	struct compiled_span added = { .span = (uint16_t)number,
 				       .side = (uint8_t)side,
+				       .keep = span->keep,
 				       .state = VALUE_UNKNOWN };
 	struct compiled_rules *compiled = builder->compiled;
 	struct compiled_span **spans = side == SPAN_STOP ? &compiled->stops : &compiled->starts;

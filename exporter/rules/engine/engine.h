@@ -208,6 +208,7 @@ struct compiled_span {
 	uint16_t keys[SPAN_KEYS_MAX]; /* indexes in compiled.values */
 	uint8_t side;                 /* enum span_side */
 	uint8_t captured_count;
+	bool keep;                        /* the start serves further stops */
 	struct compiled_label_set labels; /* labels to capture; none for SPAN_STOP */
 	/* The members below are about the current event, for SPAN_STOP. */
 	uint8_t state;          /* enum value_state of captured */

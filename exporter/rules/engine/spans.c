@@ -11,7 +11,9 @@
  * When all SPANS_MAX are in use, the oldest start of all spans is evicted. A start that has no stop
  * is counted once as an unmatched start, whether it timed out, was evicted, was replaced by a new
  * start with its key, or was forgotten by a reset; a stop without a start is an unmatched stop. A
- * start or stop that is delivered late is unmatched too if the other one came first.
+ * start or stop that is delivered late is unmatched too if the other one came first. A span with
+ * `keep` has starts that serve any number of stops: each stop moves its start to the end of the
+ * list, with its own time.
  */
 #include "exporter/rules/engine/spans.h"
 
@@ -85,7 +87,21 @@ void spans_free(struct spans *spans)
 	}
 }
 
-static void take_out(struct spans *spans, struct span_list *list, uint32_t index)
+static void append(struct spans *spans, struct span_list *list, uint32_t index)
+{
+	struct entry *entry = &spans->entries[index];
+
+	entry->next = NO_ENTRY;
+	entry->previous = list->last;
+	if (list->last != NO_ENTRY) {
+		spans->entries[list->last].next = index;
+	} else {
+		list->first = index;
+	}
+	list->last = index;
+}
+
+static void unlink_entry(struct spans *spans, struct span_list *list, uint32_t index)
 {
 	struct entry *entry = &spans->entries[index];
 
@@ -99,6 +115,13 @@ static void take_out(struct spans *spans, struct span_list *list, uint32_t index
 	} else {
 		list->last = entry->previous;
 	}
+}
+
+static void take_out(struct spans *spans, struct span_list *list, uint32_t index)
+{
+	struct entry *entry = &spans->entries[index];
+
+	unlink_entry(spans, list, index);
 	map_remove(&spans->places, entry->key);
 	entry->next = spans->free;
 	spans->free = index;
@@ -189,15 +212,8 @@ uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t ti
 		return NULL;
 	}
 	*found = index;
-	spans->entries[index] = (struct entry){
-		.key = place, .time = time, .next = NO_ENTRY, .previous = list->last
-	};
-	if (list->last != NO_ENTRY) {
-		spans->entries[list->last].next = index;
-	} else {
-		list->first = index;
-	}
-	list->last = index;
+	spans->entries[index] = (struct entry){ .key = place, .time = time };
+	append(spans, list, index);
 	spans->statistics.entries++;
 	return spans->entries[index].captured;
 }
@@ -211,21 +227,50 @@ uint32_t *spans_captured(struct spans *spans, size_t span, uint64_t key, int64_t
 	return found ? spans->entries[*found].captured : NULL;
 }
 
-bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, int64_t *start,
-		uint32_t *captured)
+/* Returns the index of the start that waits for a stop at `time`; NO_ENTRY, and counts an unmatched
+ * stop, if there is none. */
+static uint32_t find_start(struct spans *spans, size_t span, uint64_t key, int64_t time)
 {
-	struct span_list *list = &spans->lists[span];
 	uint64_t *found;
 
-	time_out(spans, list, time);
+	time_out(spans, &spans->lists[span], time);
 	found = map_find(&spans->places, place_of(span, key));
 	if (!found || etw_time_between(time, spans->entries[*found].time) > spans->skew) {
 		spans->statistics.unmatched_stops++;
+		return NO_ENTRY;
+	}
+	return (uint32_t)*found;
+}
+
+bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, int64_t *start,
+		uint32_t *captured)
+{
+	uint32_t index = find_start(spans, span, key, time);
+
+	if (index == NO_ENTRY) {
 		return false;
 	}
-	*start = spans->entries[*found].time;
-	memcpy(captured, spans->entries[*found].captured, sizeof spans->entries->captured);
-	take_out(spans, list, (uint32_t)*found);
+	*start = spans->entries[index].time;
+	memcpy(captured, spans->entries[index].captured, sizeof spans->entries->captured);
+	take_out(spans, &spans->lists[span], index);
+	return true;
+}
+
+bool spans_use(struct spans *spans, size_t span, uint64_t key, int64_t time, uint32_t *captured)
+{
+	uint32_t index = find_start(spans, span, key, time);
+	struct entry *entry;
+
+	if (index == NO_ENTRY) {
+		return false;
+	}
+	entry = &spans->entries[index];
+	memcpy(captured, entry->captured, sizeof entry->captured);
+	if (entry->time < time) {
+		entry->time = time;
+		unlink_entry(spans, &spans->lists[span], index);
+		append(spans, &spans->lists[span], index);
+	}
 	return true;
 }
 

@@ -47,6 +47,9 @@ uint32_t *spans_captured(struct spans *spans, size_t span, uint64_t key, int64_t
 bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, int64_t *start,
 		uint32_t *captured);
 
+/* Does the same for a span with `keep`: the start stays, and waits for its time-out anew. */
+bool spans_use(struct spans *spans, size_t span, uint64_t key, int64_t time, uint32_t *captured);
+
 /* Counts an event whose key is unknown as an unmatched start or stop. */
 void spans_miss(struct spans *spans, bool start);
 

@@ -200,6 +200,10 @@ static bool check_field(struct checker *checker, const struct rule *rule, struct
 		field->derived && derived_fits(field->derived, &rule->event) ? field->derived :
 									       NULL;
 
+	if (rule->span && rule->span->keep && field_has_role(field, ROLE_DURATION)) {
+		return yaml_error(checker->collector->tree, field->at, checker->err,
+				  "a pair with 'keep' has no Duration");
+	}
 	if (rule->span && field_has_role(field, ROLE_DURATION)) {
 		field->type = TYPE_DURATION;
 		return true;

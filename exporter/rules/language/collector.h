@@ -165,6 +165,7 @@ struct span {
 	struct span_event middle; /* its keys are NULL if there is none */
 	size_t key_count;
 	uint64_t timeout_ms;
+	bool keep; /* a start serves any number of stops; they have no Duration */
 	const struct yaml_node *captured_at; /* NULL: no labels are captured */
 	struct label *captured;
 	size_t captured_count;

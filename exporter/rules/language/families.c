@@ -313,6 +313,22 @@ static uint32_t span_features(const struct span *span)
 	return features;
 }
 
+/* Whether the rule is about ends of requests, whose file is that of their start. Rules on every
+ * event of a class do not cost a live session the events of the ends. */
+static bool ends_requests(const struct event_pattern *event)
+{
+	const struct etw_known_provider_row *provider =
+		&etw_known_providers[ETW_PROVIDER_KERNEL_FILE];
+
+	if (event->every) {
+		return false;
+	}
+	return (event_pattern_is_class(event, ETW_KERNEL_FILE_IO) &&
+		event->opcode == ETW_KERNEL_OPCODE_FILE_IO_OPERATION_END) ||
+	       (event_pattern_is_provider(event, provider->name, &provider->guid) && event->by_id &&
+		event->id == ETW_FILE_EVENT_OPERATION_END);
+}
+
 uint32_t rule_features(const struct rule *rule)
 {
 	uint32_t features = field_features(rule->span, &rule->value) |
@@ -324,12 +340,16 @@ uint32_t rule_features(const struct rule *rule)
 	for (size_t i = 0; i < rule->label_count; i++) {
 		features |= field_features(rule->span, &rule->labels[i].field);
 	}
+	if ((features & TRACK_FILES) != 0 && ends_requests(&rule->event)) {
+		features |= TRACK_REQUESTS;
+	}
 	return rule->span ? features | span_features(rule->span) : features;
 }
 
 bool span_equal(const struct span *a, const struct span *b)
 {
-	return a->timeout_ms == b->timeout_ms && yaml_equal(a->start.event_at, b->start.event_at) &&
+	return a->timeout_ms == b->timeout_ms && a->keep == b->keep &&
+	       yaml_equal(a->start.event_at, b->start.event_at) &&
 	       yaml_equal(a->key_at, b->key_at) && yaml_equal(a->captured_at, b->captured_at) &&
 	       yaml_equal(a->middle.event_at, b->middle.event_at);
 }

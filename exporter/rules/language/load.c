@@ -209,6 +209,8 @@ static const struct yaml_row span_rows[] = {
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = TIMEOUT_LEAST_MS, .most = TIMEOUT_MOST_MS),
 	  YAML_TO(struct span, timeout_ms), .fallback = "30s",
 	  .help = "Longest time between start and stop. A start without a stop in this time is dropped. Default 30s, at most 24h." },
+	{ "keep", &yaml_switch_shape, YAML_TO(struct span, keep), .needs = "carry",
+	  .help = "on: a start serves all stops with its key, each of which begins the timeout anew. They have no Duration." },
 	{ "carry",
 	  YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .most = SPAN_CAPTURED_MAX, .items = "labels",
 		     .item = &load_label_shape, .json = "'$ref': '#/$defs/labels'"),
@@ -264,7 +266,9 @@ static const struct yaml_shape span_shape = { SPAN, .read = read_span };
 static bool read_named_span(struct yaml_reader *in, const struct yaml_node *node,
 			    const struct yaml_row *row, void *base)
 {
-	const struct yaml_row span = { row->key, &span_shape, YAML_TO(struct named_span, span) };
+	const struct yaml_row span = { .key = row->key,
+				       .shape = &span_shape,
+				       .offset = offsetof(struct named_span, span) };
 	struct named_span *named = base;
 
 	if (!load_is_name(node->key->text, false)) {

@@ -196,6 +196,9 @@ static void dns_queries_are_counted_and_timed(void **state)
 	query(&scene, 70, BETA, "odd.invalid", 99);
 	answer(&scene, 71, BETA, "odd.invalid", 99, 87); /* 1 ms */
 	expect(&scene, "dns",
+	       "etw_dns_domain_failures_total{domain=\"example.org\",status=\"no_records\"} 1\n"
+	       "etw_dns_domain_failures_total{domain=\"nobody.invalid\",status=\"name_error\"} 1\n"
+	       "etw_dns_domain_failures_total{domain=\"odd.invalid\",status=\"other\"} 1\n"
 	       "etw_dns_failures_total{process=\"alpha\",provider=\"Microsoft-Windows-DNS-Client\",status=\"no_records\"} 1\n"
 	       "etw_dns_failures_total{process=\"beta\",provider=\"Microsoft-Windows-DNS-Client\",status=\"name_error\"} 1\n"
 	       "etw_dns_failures_total{process=\"beta\",provider=\"Microsoft-Windows-DNS-Client\",status=\"other\"} 1\n"
@@ -223,6 +226,41 @@ static void dns_queries_are_counted_and_timed(void **state)
 	       "etw_dns_query_duration_seconds_bucket{le=\"+Inf\"} 5\n"
 	       "etw_dns_query_duration_seconds_sum 0.053\n"
 	       "etw_dns_query_duration_seconds_count 5\n");
+}
+
+static void failed_queries_are_grouped_by_domain(void **state)
+{
+	static const struct {
+		const char *name, *domain;
+	} cases[] = {
+		{ "dc1.Contoso.example", "contoso.example" },
+		{ "a.b.c.contoso.example.", "contoso.example" },
+		{ "www.shop.co.uk", "shop.co.uk" },
+		{ "co.uk", "co.uk" },
+		{ "4.3.2.10.in-addr.arpa", "in-addr.arpa" },
+		{ "wpad", "wpad" },
+		{ "", "_none" },
+		{ ".", "." },
+	};
+	char lines[2048] = "";
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, &dns);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		/* As often as it is in the table. */
+		for (size_t k = 0; k <= i; k++) {
+			query(&scene, 10 + (double)i, ALPHA, cases[i].name, 1);
+			answer(&scene, 10.5 + (double)i, ALPHA, cases[i].name, 1, 9003);
+		}
+		if (i != 1) {
+			snprintf(
+				lines + strlen(lines), sizeof lines - strlen(lines),
+				"etw_dns_domain_failures_total{domain=\"%s\",status=\"name_error\"} %zu\n",
+				cases[i].domain, i == 0 ? 3 : i + 1);
+		}
+	}
+	expect_both(&scene, "dns", NULL, lines);
 }
 
 /* ---- dotnet ---- */
@@ -715,15 +753,64 @@ static void connections_are_timed_and_their_failures_counted(void **state)
 	       "etw_tcp_process_connect_failures_total{process=\"beta\",provider=\"Microsoft-Windows-TCPIP\",reason=\"error\"} 1\n");
 }
 
+/* The summary at the end of a connection (1352, 1477) names no process. */
+static void summary(struct scene *scene, double ms, uint16_t id, uint64_t tcb, uint64_t sent,
+		    uint32_t retransmitted, uint32_t rtt_us)
+{
+	etw_payload_pointer(&scene->payload, tcb);
+	etw_payload_u64(&scene->payload, sent);
+	etw_payload_zeros(&scene->payload, 5 * 8 + 3 * 4);
+	etw_payload_u32(&scene->payload, retransmitted);
+	etw_payload_zeros(&scene->payload, 6 * 4 + 3 * (2 * 4 + 8));
+	if (id == 1477) {
+		etw_payload_zeros(&scene->payload, 8 + 4);
+		etw_payload_u32(&scene->payload, rtt_us);
+		etw_payload_zeros(&scene->payload, 5 * 4);
+		addresses(scene);
+		etw_payload_zeros(&scene->payload, 5 * 4);
+	}
+	event(scene, ms, 4, id, 0);
+}
+
+static void connections_sum_up_for_the_process_that_made_or_accepted_them(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, &tcpip);
+	connected(&scene, 10, 1033, 0xa, 0, ALPHA);
+	connected(&scene, 11, 1017, 0xb, 0, BETA); /* accepted */
+	connected(&scene, 12, 1017, 0xc, 0, BETA);
+	summary(&scene, 5000, 1477, 0xa, 100000, 3000, 20000);
+	summary(&scene, 5001, 1477, 0xb, 500, 0, 0); /* without a measurement */
+	summary(&scene, 5002, 1352, 0xc, 7, 1, 0);
+	/* Another connection with the same block of memory, and one whose beginning was not seen.
+	 */
+	connected(&scene, 5003, 1017, 0xa, 0, ALPHA);
+	summary(&scene, 5004, 1477, 0xa, 50, 5, 1000);
+	summary(&scene, 5005, 1477, 0xd, 9999, 9999, 9999);
+	expect_both(
+		&scene, "tcp", NULL,
+		"etw_tcp_connection_rtt_seconds_count{process=\"alpha\",provider=\"Microsoft-Windows-TCPIP\"} 2\n"
+		"etw_tcp_connection_rtt_seconds_sum{process=\"alpha\",provider=\"Microsoft-Windows-TCPIP\"} 0.021\n"
+		"etw_tcp_connection_rtt_seconds_bucket{process=\"alpha\",provider=\"Microsoft-Windows-TCPIP\",le=\"0.002\"} 1\n"
+		"etw_tcp_connection_sent_bytes_total{process=\"alpha\",provider=\"Microsoft-Windows-TCPIP\"} 100050\n"
+		"etw_tcp_connection_sent_bytes_total{process=\"beta\",provider=\"Microsoft-Windows-TCPIP\"} 507\n"
+		"etw_tcp_connection_retransmitted_bytes_total{process=\"alpha\",provider=\"Microsoft-Windows-TCPIP\"} 3005\n"
+		"etw_tcp_connection_retransmitted_bytes_total{process=\"beta\",provider=\"Microsoft-Windows-TCPIP\"} 1\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dns_queries_are_counted_and_timed),
+		cmocka_unit_test(failed_queries_are_grouped_by_domain),
 		cmocka_unit_test(the_runtime_reports_collections_heaps_locks_and_threads),
 		cmocka_unit_test(requests_are_counted_and_timed_by_their_id),
 		cmocka_unit_test(answers_of_the_cache_are_counted_and_leave_no_pair),
 		cmocka_unit_test(nothing_of_a_url_but_its_host_is_shown),
 		cmocka_unit_test(connections_are_timed_and_their_failures_counted),
+		cmocka_unit_test(connections_sum_up_for_the_process_that_made_or_accepted_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,8 @@ static const struct {
 	  "file_latency" },
 	{ "etw_file_process_operation_duration_seconds", FAMILY_HISTOGRAM, false,
 	  "process provider operation", "file_latency" },
+	{ "etw_file_volume_operation_duration_seconds", FAMILY_HISTOGRAM, false, "volume operation",
+	  "file_latency" },
 	{ "etw_file_operation_errors_total", FAMILY_COUNTER, false,
 	  "process provider operation status", "file_errors" },
 	{ "etw_disk_operations_total", FAMILY_COUNTER, true, "disk operation", "disk" },
@@ -110,6 +112,7 @@ static const struct {
 	{ "etw_event_payload_bytes_total", FAMILY_COUNTER, false, "provider", "payload" },
 	{ "etw_dns_queries_total", FAMILY_COUNTER, false, "process provider type", "dns" },
 	{ "etw_dns_failures_total", FAMILY_COUNTER, false, "process provider status", "dns" },
+	{ "etw_dns_domain_failures_total", FAMILY_COUNTER, false, "domain status", "dns" },
 	{ "etw_dns_query_duration_seconds", FAMILY_HISTOGRAM, false, "", "dns" },
 	{ "etw_dotnet_gc_collections_total", FAMILY_COUNTER, false, "process provider generation",
 	  "dotnet" },
@@ -176,6 +179,30 @@ static const struct {
 	{ "etw_tcp_process_connect_failures_total", FAMILY_COUNTER, false,
 	  "process provider reason", "tcp" },
 	{ "etw_tcp_connect_duration_seconds", FAMILY_HISTOGRAM, false, "", "tcp" },
+	{ "etw_tcp_connection_rtt_seconds", FAMILY_HISTOGRAM, false, "process provider", "tcp" },
+	{ "etw_tcp_connection_sent_bytes_total", FAMILY_COUNTER, false, "process provider", "tcp" },
+	{ "etw_tcp_connection_retransmitted_bytes_total", FAMILY_COUNTER, false, "process provider",
+	  "tcp" },
+	{ "etw_tcp_peer_sent_bytes_total", FAMILY_COUNTER, false,
+	  "process provider network port local_port", "tcp_peers" },
+	{ "etw_tcp_peer_received_bytes_total", FAMILY_COUNTER, false,
+	  "process provider network port local_port", "tcp_peers" },
+	{ "etw_tcp_peer_connections_total", FAMILY_COUNTER, false,
+	  "process provider network port local_port direction", "tcp_peers" },
+	{ "etw_tcp_peer_retransmits_total", FAMILY_COUNTER, false,
+	  "process provider network port local_port", "tcp_peers" },
+	{ "etw_smb_server_tree_connects_total", FAMILY_COUNTER, false, "share", "smb_server" },
+	{ "etw_smb_server_opens_total", FAMILY_COUNTER, false, "share", "smb_server" },
+	{ "etw_smb_server_read_bytes_total", FAMILY_COUNTER, false, "share", "smb_server" },
+	{ "etw_smb_server_written_bytes_total", FAMILY_COUNTER, false, "share", "smb_server" },
+	{ "etw_defender_scan_duration_seconds", FAMILY_HISTOGRAM, false, "process provider",
+	  "defender" },
+	{ "etw_powershell_script_blocks_total", FAMILY_COUNTER, false,
+	  "process owner provider level", "powershell" },
+	{ "etw_storport_device_duration_seconds", FAMILY_HISTOGRAM, false, "port bus target lun",
+	  "storport" },
+	{ "etw_storport_request_duration_seconds", FAMILY_HISTOGRAM, false, "port bus target lun",
+	  "storport" },
 };
 
 enum { CATALOGUE_SIZE = sizeof catalogue / sizeof catalogue[0] };
@@ -569,15 +596,15 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 	assert_null(make(typo, false, &err));
 	assert_string_equal(
 		err.text,
-		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, disk, disk_cause, dns, dotnet, dotnet_counters, events, file, "
+		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, defender, disk, disk_cause, dns, dotnet, dotnet_counters, events, file, "
 		"file_errors, file_groups, file_latency, file_other, file_top, http, image, interrupt, memory, minifilter, network, "
-		"page_faults, payload, process, process_memory, registry, sched, tcp, virtual_alloc");
+		"page_faults, payload, powershell, process, process_memory, registry, sched, smb_server, storport, tcp, tcp_peers, virtual_alloc");
 	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	use_empty_file(path);
 	config->switches = &at;
 	config->switch_count = 1;
 	assert_null(make(NULL, false, &err));
-	assert_error_of(&err, path, ":3:5: unknown collector 'zebra'; known: cpu, disk,");
+	assert_error_of(&err, path, ":3:5: unknown collector 'zebra'; known: cpu, defender,");
 	config->switches = NULL;
 	config->switch_count = 0;
 }
@@ -604,8 +631,8 @@ static void a_file_takes_the_place_of_the_shipped_collector(void **state)
 	assert_non_null(set);
 	assert_null(rule_set_find_family(set, "etw_disk_operations_total"));
 	assert_non_null(rule_set_find_family(set, "my_reads_total"));
-	assert_string_equal(rule_set_collector(set, 1)->name, "disk");
-	assert_string_equal(rule_set_collector(set, 1)->help, "mine");
+	assert_string_equal(rule_set_collector(set, 2)->name, "disk");
+	assert_string_equal(rule_set_collector(set, 2)->help, "mine");
 	rule_set_free(set);
 
 	temporary_write(path, bad, sizeof bad - 1);
@@ -724,7 +751,7 @@ static void what_rules_ask_for_is_tracked(void **state)
 	} cases[] = {
 		{ "+events", 0 },
 		{ "+file", TRACK_FILES | TRACK_SOURCES },
-		{ "+file_latency", TRACK_REQUESTS | TRACK_SOURCES },
+		{ "+file_latency", TRACK_REQUESTS | TRACK_FILES | TRACK_SOURCES },
 		{ "+interrupt", TRACK_DRIVERS },
 		{ "+minifilter", TRACK_DRIVERS },
 		{ "+sched", TRACK_SCHEDULER },

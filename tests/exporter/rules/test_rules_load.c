@@ -222,7 +222,7 @@ static void a_pair_has_start_stop_and_key(void **state)
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], timeout: 30 }"),
 		  "x.yaml:9:122: timeout: '30' is not a duration such as 1s" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], end: x }"),
-		  "x.yaml:9:113: unknown key 'end'; known: start, stop, key, timeout, carry, carried_by" },
+		  "x.yaml:9:113: unknown key 'end'; known: start, stop, key, timeout, keep, carry, carried_by" },
 		{ PAIR("{ start: Thread/CSwitch, stop: Process/Stop, key: [OnCpu] }"),
 		  "x.yaml:9:102: field 'OnCpu' is a duration and cannot be a key" },
 		{ SECONDS
@@ -784,6 +784,10 @@ static void a_pair_may_have_a_name(void **state)
 			  "  life: { start: Process/Start, stop: Process/DCStop, key: [ParentId] }\n",
 			  "life"),
 		  "x.yaml:5:39: pair: 'stop' is not the event 'Process/Stop'" },
+		{ PAIR("{ start: Process/Start, key: [ParentId], keep: on }"),
+		  "x.yaml:9:92: 'keep' is only allowed with 'carry'" },
+		{ PAIR("{ start: Process/Start, key: [ParentId], keep: on, carry: { a: Cpu } }"),
+		  "x.yaml:9:35: a pair with 'keep' has no Duration" },
 		{ NAMED_PAIRS("  life: { start: Process/Start, key: [Disk] }\n", "life"),
 		  "x.yaml:5:39: event 'Process/Start' has no field 'Disk'" },
 	};

@@ -385,6 +385,35 @@ static void a_named_pair_ends_with_the_event_of_its_rule(void **state)
 	rule_run_close(&run);
 }
 
+/* With keep the texts of a start serve all stops with its key, until none has come for the
+ * timeout. */
+static void a_start_that_is_kept_serves_many_stops(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run,
+	     X "- { name: a_total, type: counter, help: h, labels: { who: Pair.who }, events: "
+	       "[{ event: " STOP ", pair: { start: " START
+	       ", key: [id], timeout: 2s, keep: on, carry: { who: name } } }] }\n");
+	ask(&run, 1, 0, "one", 1);
+	ask(&run, 1, 0, "two", 2);
+	for (unsigned i = 1; i <= 5; i++) {
+		answer(&run, i * SECOND, "stop", 1);
+	}
+	rule_run_expect(&run, "a_total{who=\"one\"} 5");
+	expect_unmatched(&run, 1, 0); /* the second one has timed out */
+	answer(&run, 5 * SECOND, "stop", 2);
+	rule_run_expect(&run, "a_total{who=\"_unknown\"} 1");
+	/* Another start with the key takes the place of the first. */
+	ask(&run, 1, 6 * SECOND, "three", 1);
+	answer(&run, 6 * SECOND, "stop", 1);
+	rule_run_expect(&run, "a_total{who=\"three\"} 1");
+	answer(&run, 9 * SECOND, "stop", 1);
+	rule_run_expect(&run, "a_total{who=\"_unknown\"} 2");
+	rule_run_close(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +429,7 @@ int main(void)
 		cmocka_unit_test(what_is_cut_short_or_empty_captures_nothing),
 		cmocka_unit_test(spans_that_capture_differently_are_two),
 		cmocka_unit_test(a_named_pair_ends_with_the_event_of_its_rule),
+		cmocka_unit_test(a_start_that_is_kept_serves_many_stops),
 		cmocka_unit_test(tables_of_the_rules_show_their_size),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collectors of transfers as they ship: disk, file, file_other, network. What each family shows
- * of a few events, computed by hand.
+ * The collectors of transfers as they ship: disk, file, file_other, network, tcp_peers. What each
+ * family shows of a few events, computed by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -244,13 +244,62 @@ static void network(void **state)
 	check_shipped("network", events, lines);
 }
 
+/* Addresses and ports are as they are on the wire: the first byte is the lowest. */
+static void tcp_peers(void **state)
+{
+#define WIRE(port) ((uint64_t)(((port)&0xff) << 8 | (port) >> 8))
+#define SEGMENT(what, process, bytes, d, remote, local)                                          \
+	{                                                                                        \
+		what, 0, O,                                                                      \
+		{                                                                                \
+			{ "PID", process, NULL }, { "size", bytes, NULL },                       \
+				{ "daddr", 0x00141400 + 0x0a + ((uint64_t)(d) << 24), NULL },    \
+				{ "dport", WIRE(remote), NULL }, { "sport", WIRE(local), NULL }, \
+		}                                                                                \
+	}
+	static const struct built_event events[] = {
+		SEGMENT("TcpIp/SendIPV4", W, 1, 1, 443, 49152),
+		SEGMENT("TcpIp/SendIPV4", W, 10, 254, 443, 65535), /* the same /24 */
+		SEGMENT("TcpIp/SendIPV4", W, 100, 1, 32767, 443),
+		SEGMENT("TcpIp/SendIPV4", W, 1000, 1, 32768, 443),
+		SEGMENT("TcpIp/RecvIPV4", O, 7, 1, 40000, 443),
+		SEGMENT("TcpIp/ConnectIPV4", W, 0, 1, 443, 50000),
+		SEGMENT("TcpIp/AcceptIPV4", O, 0, 2, 50001, 443),
+		SEGMENT("TcpIp/RetransmitIPV4", W, 0, 1, 443, 50000),
+		{ "TcpIp/SendIPV6", 0, O, { { "PID", W, NULL }, { "size", 5, NULL } } },
+		{ 0 },
+	};
+#undef SEGMENT
+#undef WIRE
+#define OF(process, port, local)                                                    \
+	"{process=\"" process "\"" KERNEL ",network=\"10.20.20.0/24\",port=\"" port \
+	"\",local_port=\"" local "\""
+	static const char *const lines[] = {
+		"etw_tcp_peer_sent_bytes_total" OF("writer", "443", "dynamic") "} 11",
+		"etw_tcp_peer_sent_bytes_total" OF("writer", "32767", "443") "} 100",
+		"etw_tcp_peer_sent_bytes_total" OF("writer", "dynamic", "443") "} 1000",
+		"etw_tcp_peer_sent_bytes_total{process=\"writer\"" KERNEL
+		",network=\"::/64\",port=\"0\",local_port=\"0\"} 5",
+		"etw_tcp_peer_received_bytes_total" OF("other", "dynamic", "443") "} 7",
+		"etw_tcp_peer_connections_total" OF("writer", "443",
+						    "dynamic") ",direction=\"outbound\"} 1",
+		"etw_tcp_peer_connections_total" OF("other", "dynamic",
+						    "443") ",direction=\"inbound\"} 1",
+		"etw_tcp_peer_retransmits_total" OF("writer", "443", "dynamic") "} 1",
+		NULL,
+	};
+#undef OF
+
+	(void)state;
+	check_shipped("tcp_peers", events, lines);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(disk),
-		cmocka_unit_test(file),
-		cmocka_unit_test(file_other),
-		cmocka_unit_test(network),
+		cmocka_unit_test(disk),       cmocka_unit_test(file),
+		cmocka_unit_test(file_other), cmocka_unit_test(network),
+		cmocka_unit_test(tcp_peers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,30 @@ static void an_end_takes_its_beginning_once(void **state)
 	spans_free(spans);
 }
 
+static void a_start_in_use_stays_and_waits_anew(void **state)
+{
+	struct spans *spans = make(100, 100);
+	uint64_t ticks;
+
+	(void)state;
+	assert_false(spans_use(spans, 0, 5, 10, captured));
+	spans_start(spans, 0, 5, 10)[0] = 42;
+	spans_start(spans, 0, 6, 20)[0] = 43;
+	for (int64_t time = 100; time <= 300; time += 100) {
+		assert_true(spans_use(spans, 0, 5, time, captured));
+		assert_int_equal(captured[0], 42);
+	}
+	/* The other one has timed out, although it started later. */
+	assert_statistics(spans, 1, 0, 1, 1);
+	/* One that comes late does not shorten the wait. */
+	assert_true(spans_use(spans, 0, 5, 299, captured));
+	assert_true(spans_use(spans, 0, 5, 400, captured));
+	assert_false(spans_use(spans, 0, 5, 501, captured));
+	assert_statistics(spans, 0, 0, 2, 2);
+	assert_false(stop(spans, 0, 5, 502, &ticks));
+	spans_free(spans);
+}
+
 static void a_second_start_replaces_the_first(void **state)
 {
 	struct spans *spans = make(100, 100);
@@ -206,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_end_takes_its_beginning_once),
 		cmocka_unit_test(a_start_has_ids_for_its_stop),
+		cmocka_unit_test(a_start_in_use_stays_and_waits_anew),
 		cmocka_unit_test(a_second_start_replaces_the_first),
 		cmocka_unit_test(an_end_that_seems_earlier_has_its_start),
 		cmocka_unit_test(a_start_or_stop_that_comes_late_does_not_touch_newer_ones),

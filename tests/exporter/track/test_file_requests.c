@@ -142,12 +142,81 @@ static void watching_a_directory_is_a_request(void **state)
 	rule_run_close(&run);
 }
 
+/* Maps a file object to a path, with FileIo/Create, whose IRP is another one. */
+static void open_file(struct rule_run *run, uint64_t object, const char *path)
+{
+	rule_run_event(run, "FileIo/Create");
+	run->record.process_id = READER;
+	etw_payload_u64(&run->payload, irp + 8);
+	etw_payload_u64(&run->payload, object);
+	etw_payload_u32(&run->payload, 10 * READER);
+	etw_payload_zeros(&run->payload, 3 * 4);
+	etw_payload_wstring(&run->payload, path);
+	assert_int_not_equal(rule_run_feed(run), OUTCOME_UNDECODABLE);
+}
+
+/* The end names no file: it is that of the request, as it was then. */
+static void durations_count_for_the_volume_of_the_request(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open_shipped(&run, "file_latency");
+	start_processes(&run);
+	run.record.raw_time = STARTS + 10;
+	open_file(&run, 1, "\\Device\\Mup\\FS1\\Data\\a.txt");
+	request(&run, STARTS + 1000, READER);
+	/* The object goes to another file before the request ends. */
+	run.record.raw_time = STARTS + 1001;
+	open_file(&run, 1, "\\Device\\HarddiskVolume3\\b.txt");
+	end(&run, STARTS + 1000 + 100 * MICROSECONDS, 0);
+	request(&run, STARTS + 3000, READER);
+	end(&run, STARTS + 3000 + 300 * MICROSECONDS, 0);
+	rule_run_expect(&run, "etw_file_volume_operation_duration_seconds_sum{volume=\"Mup\","
+			      "operation=\"read\"} 0.0001");
+	rule_run_expect(&run,
+			"etw_file_volume_operation_duration_seconds_sum{volume=\"HarddiskVolume3\","
+			"operation=\"read\"} 0.0003");
+	/* Its request was not seen. */
+	end(&run, STARTS + 9000, 0);
+	rule_run_expect_none(&run, "etw_file_volume_operation_duration_seconds_sum{volume=\"_");
+	/* Waiting for a change in a directory is no latency of its volume. */
+	watch(&run, STARTS + 10000, READER);
+	end(&run, STARTS + 20000, 0);
+	rule_run_expect_none(
+		&run,
+		"etw_file_volume_operation_duration_seconds_sum{volume=\"HarddiskVolume3\",operation=\"other\"");
+	rule_run_close(&run);
+}
+
+/* A rule of one's own with the path of an end makes the tracker remember requests. */
+static void ends_of_requests_have_a_path(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(&run,
+		      "collector: x\nhelp: h\ndefault: on\nmetrics:\n"
+		      "- { name: a_total, type: counter, help: h, labels: { file: { field: Path, "
+		      "decode: [basename] } }, events: [{ event: FileIo/OperationEnd }] }\n",
+		      NULL);
+	start_processes(&run);
+	run.record.raw_time = STARTS + 10;
+	open_file(&run, 1, "\\Device\\HarddiskVolume3\\b.txt");
+	request(&run, STARTS + 1000, READER);
+	end(&run, STARTS + 2000, 0);
+	rule_run_expect(&run, "a_total{file=\"b.txt\"} 1");
+	rule_run_close(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations_count_for_the_process_that_started_them),
 		cmocka_unit_test(failures_count_for_the_process_that_started_them),
 		cmocka_unit_test(watching_a_directory_is_a_request),
+		cmocka_unit_test(durations_count_for_the_volume_of_the_request),
+		cmocka_unit_test(ends_of_requests_have_a_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
