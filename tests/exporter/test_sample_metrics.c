@@ -549,6 +549,7 @@ static void every_family_moves(void **state)
 		"etw_isr_duration_seconds_count",
 		"etw_image_loads_total",
 		"etw_driver_loads_total",
+		"etw_process_info",
 		"etw_process_image_info",
 		"etw_process_working_set_bytes",
 		"etw_process_private_working_set_bytes",
