@@ -48,6 +48,7 @@ static bool declare_state_gauges(struct registry *registry, struct etw_error *er
 						 .process_memory = true,
 						 .disk_info = true,
 						 .image_info = true,
+						 .process_info = true,
 						 .top_paths = true,
 						 .disk_cause = true,
 						 .path_groups = &group,

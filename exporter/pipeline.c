@@ -648,10 +648,10 @@ static void add_configured(struct pipeline *pipeline, struct tracker_options *tr
 	const struct pipeline_observer *observer = pipeline->options.observer;
 
 	setup_tracker_options(pipeline->options.setup, tracker);
-	tracker->process_memory &= !pipeline->options.live || pipeline->options.first_session;
-	tracker->kernel_subjects = pipeline->options.live ?
-					   setup_kernel_subjects(pipeline->options.setup) :
-					   0;
+	tracker->processes_of_provider = !pipeline->options.live || pipeline->options.first_session;
+	tracker->process_memory &= tracker->processes_of_provider;
+	tracker->kernel_subjects =
+		pipeline->options.live ? setup_kernel_subjects(pipeline->options.setup) : 0;
 	if (observer) {
 		tracker->features |= observer->features;
 	}

@@ -231,6 +231,8 @@ void setup_tracker_options(const struct setup *setup, struct tracker_options *op
 	options->process_memory = rule_set_on(setup->rules, "process_memory");
 	options->disk_info = rule_set_on(setup->rules, "disk");
 	options->image_info = rule_set_on(setup->rules, "image");
+	options->process_info = rule_set_on(setup->rules, "process_info");
+	options->features |= options->process_info ? TRACK_OWNERS : 0;
 	options->disk_cause = rule_set_on(setup->rules, "disk_cause");
 	options->top_paths = rule_set_on(setup->rules, "file_top");
 	options->top_path_count = config->limits.top_paths;

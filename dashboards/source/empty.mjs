@@ -35,6 +35,7 @@ const collectors = [
 	['cpu', /^etw_process_cpu_samples_/, 'CPU samples', kernel('PROFILE')],
 	['sched', /^etw_(process_cpu_seconds|thread_(context|process_context|process_waits|ready|waits))_/, 'context switches', kernel('CSWITCH, DISPATCHER')],
 	['image', /^etw_(image|driver|process_image)_/, 'image loads', kernel('IMAGE_LOAD')],
+	['process_info', /^etw_process_info/, 'running processes', kernel('PROCESS')],
 	['process', /^etw_(process|thread)_/, 'such process events', kernel('PROCESS, THREAD')],
 	['minifilter', /^etw_minifilter_/, 'calls of minifilters', 'kernel groups FLT_IO, FLT_FASTIO, FLT_IO_FAILURE'],
 	['interrupt', /^etw_(dpc|isr)_/, 'DPCs or ISRs', kernel('DPC, INTERRUPT')],

@@ -15,6 +15,8 @@
  *
  * Source: docs/etl-format.md sections 16.1 to 16.3.
  */
+#include <stdio.h>
+
 #include "exporter/track/tracker_internal.h"
 
 /* Reads a text of the current record as UTF-8, each of the three into its own scratch. The text is
@@ -49,9 +51,61 @@ static bool is_outdated(struct timeline *timeline, enum lifetime_change change, 
 	       lifetimes_running(&timeline->table, id) == (change == LIFETIME_STOP);
 }
 
+bool tracker_info_labels(void *context, uint32_t process_id, uint32_t ids[PROCESS_INFO_LABELS])
+{
+	struct tracker *tracker = context;
+	struct intern *strings = registry_strings(tracker->options.registry);
+	const struct identity *identity =
+		processes_identity(&tracker->processes, process_id, tracker->now.record->raw_time);
+	char text[16];
+	int length;
+
+	if (!identity) {
+		return false;
+	}
+	length = snprintf(text, sizeof text, "%u", (unsigned)identity->terminal_session);
+	ids[0] = tracker_label(tracker, process_id);
+	ids[1] = processes_owner(&tracker->processes, identity, false);
+	ids[2] = identity->terminal_session == NO_TERMINAL_SESSION ?
+			 tracker->none :
+			 intern_add(strings, text, (size_t)length);
+	return true;
+}
+
+/* pending: whether the names of some accounts were missing before this event. */
+static void announce_info(struct tracker *tracker, enum lifetime_change change, uint32_t process_id,
+			  bool pending)
+{
+	struct process_info *info = &tracker->process_info;
+	uint32_t ids[PROCESS_INFO_LABELS];
+
+	if (change == LIFETIME_STOP) {
+		process_info_forget(info, process_id);
+	} else if (tracker_info_labels(tracker, process_id, ids)) {
+		process_info_set(info, process_id, ids);
+	}
+	if (pending) {
+		process_info_refresh(info, tracker_info_labels, tracker);
+	}
+}
+
+/* Sets the gauges of running processes. pending: as in announce_info(). */
+static void announce_running(struct tracker *tracker, enum lifetime_change change,
+			     uint32_t process_id, uint32_t provider, bool pending)
+{
+	if (tracker->options.process_gauges) {
+		process_gauges_process(&tracker->gauges, change, process_id,
+				       tracker_label(tracker, process_id), provider);
+	}
+	if (tracker->options.process_info) {
+		announce_info(tracker, change, process_id, pending);
+	}
+}
+
 static void announce_process(struct tracker *tracker)
 {
 	enum lifetime_change change = tracker->now.attribution->change;
+	bool pending = tracker->processes.identities.pending;
 	uint32_t process_id;
 
 	if (!payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == ETW_RECORD_NO_ID) {
@@ -82,10 +136,7 @@ static void announce_process(struct tracker *tracker)
 	    is_outdated(&tracker->processes.timeline, change, process_id)) {
 		return;
 	}
-	if (tracker->options.process_gauges) {
-		process_gauges_process(&tracker->gauges, change, process_id,
-				       tracker_label(tracker, process_id));
-	}
+	announce_running(tracker, change, process_id, tracker->gauges.provider, pending);
 	if (change != LIFETIME_EXISTS) {
 		image_info_forget(&tracker->image_info, process_id,
 				  change == LIFETIME_STOP ? INT64_MAX :
@@ -95,20 +146,29 @@ static void announce_process(struct tracker *tracker)
 
 static void announce_process_image(struct tracker *tracker)
 {
-	const struct etw_text *path;
+	enum lifetime_change change = tracker->now.attribution->change;
+	bool pending = tracker->processes.identities.pending;
+	struct timeline *images = &tracker->processes.images;
 	uint32_t process_id, parent_id = ETW_RECORD_NO_ID;
 	uint32_t terminal_session = NO_TERMINAL_SESSION;
 
-	if (tracker->processes.images.complete ||
-	    !payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == ETW_RECORD_NO_ID) {
+	if (!payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == ETW_RECORD_NO_ID) {
 		return;
 	}
-	path = read_text(tracker, PAYLOAD_NAME);
-	payload_u32(tracker, PAYLOAD_PARENT, &parent_id);
-	payload_u32(tracker, PAYLOAD_TERMINAL_SESSION, &terminal_session);
-	processes_announce_image(&tracker->processes, tracker->now.attribution->change, process_id,
-				 tracker->now.record->raw_time, path->data, path->size, parent_id,
-				 terminal_session);
+	if (!images->complete) {
+		const struct etw_text *path = read_text(tracker, PAYLOAD_NAME);
+
+		payload_u32(tracker, PAYLOAD_PARENT, &parent_id);
+		payload_u32(tracker, PAYLOAD_TERMINAL_SESSION, &terminal_session);
+		processes_announce_image(&tracker->processes, change, process_id,
+					 tracker->now.record->raw_time, path->data, path->size,
+					 parent_id, terminal_session);
+	}
+	if (!tracker->in_first_pass && tracker_counts_images(tracker) &&
+	    !is_outdated(images, change, process_id)) {
+		announce_running(tracker, change, process_id, tracker->gauges.second_provider,
+				 pending);
+	}
 }
 
 /* Returns the place of a thread id, which is a multiple of 4. If another id takes the place, more

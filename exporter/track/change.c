@@ -41,7 +41,7 @@ bool tracker_prepare_gauges(struct registry *registry, const struct tracker_opti
 	const struct prepared to = { registry, families, count, err };
 
 	_Static_assert(TRACKER_GAUGES == PROCESS_GAUGES + PROCESS_MEMORY_FAMILIES + DISKS_FAMILIES +
-						 CAUSE_FAMILIES + 2,
+						 CAUSE_FAMILIES + 3,
 		       "all of them");
 	for (unsigned i = 0; options->process_memory && i < PROCESS_MEMORY_FAMILIES; i++) {
 		if (!prepare(&to, &process_memory_families[i])) {
@@ -55,10 +55,24 @@ bool tracker_prepare_gauges(struct registry *registry, const struct tracker_opti
 	       (!options->disk_cause ||
 		(prepare(&to, &disk_cause_families[0]) && prepare(&to, &disk_cause_families[1]))) &&
 	       (!options->image_info || prepare(&to, &image_info_family)) &&
+	       (!options->process_info || prepare(&to, &process_info_family)) &&
 	       (!options->top_paths || prepare(&to, &top_paths_family));
 }
 
 /* ---- gauges ---- */
+
+/* Calls visit for each process that runs and that the gauges count. */
+static void each_process(struct tracker *tracker, void (*visit)(void *context, uint64_t key,
+								const struct lifetime *instance))
+{
+	struct processes *processes = &tracker->processes;
+	int64_t time = tracker->now.record->raw_time;
+
+	lifetimes_each_at(&processes->timeline.table, time, visit, tracker);
+	if (tracker_counts_images(tracker)) {
+		lifetimes_each_at(&processes->images.table, time, visit, tracker);
+	}
+}
 
 static void add_process(void *context, uint64_t key, const struct lifetime *instance)
 {
@@ -66,7 +80,9 @@ static void add_process(void *context, uint64_t key, const struct lifetime *inst
 
 	(void)instance;
 	process_gauges_process(&tracker->gauges, LIFETIME_EXISTS, (uint32_t)key,
-			       tracker_label(tracker, (uint32_t)key));
+			       tracker_label(tracker, (uint32_t)key),
+			       tracker_counts_images(tracker) ? tracker->gauges.second_provider :
+								tracker->gauges.provider);
 }
 
 static void add_thread(void *context, uint64_t key, const struct lifetime *instance)
@@ -96,7 +112,7 @@ static bool start_process_gauges(struct tracker *tracker, struct etw_error *err)
 	/* The labels are those at the time of the last record. */
 	now.raw_time = tracker->observed_time;
 	tracker->now.record = &now;
-	lifetimes_each_at(&tracker->processes.timeline.table, now.raw_time, add_process, tracker);
+	each_process(tracker, add_process);
 	lifetimes_each_at(&tracker->threads.timeline.table, now.raw_time, add_thread, tracker);
 	tracker_forget_record(tracker);
 	return true;
@@ -156,6 +172,46 @@ static bool change_image_info(struct tracker *tracker, bool was_on, struct etw_e
 	}
 	info->limit = options->processes;
 	return good;
+}
+
+static void add_info(void *context, uint64_t key, const struct lifetime *instance)
+{
+	struct tracker *tracker = context;
+	uint32_t ids[PROCESS_INFO_LABELS];
+
+	(void)instance;
+	if (tracker_info_labels(tracker, (uint32_t)key, ids)) {
+		process_info_set(&tracker->process_info, (uint32_t)key, ids);
+	}
+}
+
+/* Call it after change_names(), which decides the owners. */
+static bool change_process_info(struct tracker *tracker, bool was_on, struct etw_error *err)
+{
+	const struct tracker_options *options = &tracker->options;
+	struct process_info *info = &tracker->process_info;
+	uint64_t refused = info->refused;
+	struct etw_record now = *tracker->now.record;
+
+	if (was_on && !options->process_info) {
+		process_info_clear(info);
+		info->family = NULL;
+	}
+	info->limit = options->processes;
+	if (was_on || !options->process_info) {
+		return true;
+	}
+	if (!process_info_init(info, options->registry, options->shard, options->processes, err)) {
+		return false;
+	}
+	info->refused = refused;
+	if (!tracker->in_first_pass && tracker->observed_time != ETW_RECORD_NO_TIME) {
+		now.raw_time = tracker->observed_time;
+		tracker->now.record = &now;
+		each_process(tracker, add_info);
+		tracker_forget_record(tracker);
+	}
+	return true;
 }
 
 /* The tracker knows which disks are described with and without the gauges. */
@@ -251,6 +307,7 @@ static bool change_names(struct tracker *tracker, struct etw_error *err)
 		tracker->now.record = &now;
 		process_gauges_rename(&tracker->gauges, label_now, tracker);
 		image_info_rename(&tracker->image_info, label_now, tracker);
+		process_info_refresh(&tracker->process_info, tracker_info_labels, tracker);
 		tracker_forget_record(tracker);
 	}
 	return true;
@@ -309,6 +366,8 @@ static void take_options(struct tracker_options *options, const struct tracker_o
 	options->disk_info = taken.disk_info;
 	options->process_memory = taken.process_memory;
 	options->image_info = taken.image_info;
+	options->process_info = taken.process_info;
+	options->processes_of_provider = taken.processes_of_provider;
 	options->disk_cause = taken.disk_cause;
 	options->top_paths = taken.top_paths;
 	options->top_path_count = taken.top_path_count;
@@ -338,6 +397,7 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 	good = change_process_gauges(tracker, before.process_gauges, err) && good;
 	good = change_process_memory(tracker, before.process_memory, err) && good;
 	good = change_image_info(tracker, before.image_info, err) && good;
+	good = change_process_info(tracker, before.process_info, err) && good;
 	good = change_disk_info(tracker, before.disk_info, err) && good;
 	good = change_top_paths(tracker, &before, err) && good;
 	good = change_disk_cause(tracker, before.disk_cause, err) && good;

@@ -91,18 +91,12 @@ static const struct identity *identity_of(struct derived_read *read, uint32_t *p
 /* Reads the account or the SID of the event's process; `_none` if the event is of no process. */
 static enum derived_result found_owner(struct derived_read *read, bool sid)
 {
-	const struct registry *registry = read->tracker->options.registry;
-	uint32_t process_id, label;
+	uint32_t process_id;
 	const struct identity *identity = identity_of(read, &process_id);
 
-	if (!identity) {
-		return found(read, process_id == ETW_RECORD_NO_ID ? registry_none(registry) :
-								    registry_unknown(registry));
-	}
-	label = sid ? identity->owner_sid : identity->owner;
-	return found(read, label == INTERN_FULL ? registry_other(registry) :
-			   label == INTERN_NONE ? registry_unknown(registry) :
-						  label);
+	return found(read, process_id == ETW_RECORD_NO_ID ?
+				   registry_none(read->tracker->options.registry) :
+				   processes_owner(&read->tracker->processes, identity, sid));
 }
 
 static enum derived_result read_owner(struct derived_read *read)

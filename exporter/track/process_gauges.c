@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <etw/provider.h>
+
 #include "base/intern.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -29,6 +31,7 @@
 struct gauge_process {
 	uint32_t process_id;
 	uint32_t label;
+	uint32_t provider; /* label id of the one that named it first */
 	uint32_t threads;
 	bool alive;
 	cell *instance_cell; /* the cell that counts the process; valid while it is alive */
@@ -66,6 +69,8 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 	gauges->instances = registry_family(registry, &process_gauges_families[0], err);
 	gauges->threads = registry_family(registry, &process_gauges_families[1], err);
 	gauges->provider = intern_own(registry_strings(registry), "Windows Kernel");
+	gauges->second_provider = intern_own(registry_strings(registry),
+					     etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS].name);
 	return gauges->instances && gauges->threads;
 }
 
@@ -76,9 +81,10 @@ static void add(cell *at, int64_t amount)
 	}
 }
 
-static cell *cell_of(struct process_gauges *gauges, struct family *family, uint32_t label)
+static cell *cell_of(struct process_gauges *gauges, struct family *family, uint32_t label,
+		     uint32_t provider)
 {
-	const uint32_t ids[] = { label, gauges->provider };
+	const uint32_t ids[] = { label, provider };
 
 	return family_cells(family, gauges->shard, ids, NULL);
 }
@@ -93,12 +99,13 @@ static void rename_process(struct process_gauges *gauges, struct gauge_process *
 	process->label = label;
 	if (process->alive) {
 		add(process->instance_cell, -1);
-		process->instance_cell = cell_of(gauges, gauges->instances, label);
+		process->instance_cell =
+			cell_of(gauges, gauges->instances, label, process->provider);
 		add(process->instance_cell, 1);
 	}
 	if (process->threads > 0) {
 		add(process->thread_cell, -(int64_t)process->threads);
-		process->thread_cell = cell_of(gauges, gauges->threads, label);
+		process->thread_cell = cell_of(gauges, gauges->threads, label, gauges->provider);
 		add(process->thread_cell, process->threads);
 	}
 }
@@ -110,7 +117,8 @@ static void set_alive(struct process_gauges *gauges, struct gauge_process *proce
 	}
 	process->alive = alive;
 	if (alive) {
-		process->instance_cell = cell_of(gauges, gauges->instances, process->label);
+		process->instance_cell =
+			cell_of(gauges, gauges->instances, process->label, process->provider);
 	}
 	add(process->instance_cell, alive ? 1 : -1);
 }
@@ -123,7 +131,7 @@ static struct gauge_process *find(const struct process_gauges *gauges, uint32_t 
 }
 
 static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t process_id,
-					 uint32_t label)
+					 uint32_t label, uint32_t provider)
 {
 	struct gauge_process *process = find(gauges, process_id);
 	uint64_t *place;
@@ -142,6 +150,7 @@ static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t
 	}
 	process->process_id = process_id;
 	process->label = label;
+	process->provider = provider;
 	*place = (uintptr_t)process;
 	return process;
 }
@@ -155,7 +164,7 @@ static void remove_if_unused(struct process_gauges *gauges, struct gauge_process
 }
 
 void process_gauges_process(struct process_gauges *gauges, enum lifetime_change change,
-			    uint32_t process_id, uint32_t label)
+			    uint32_t process_id, uint32_t label, uint32_t provider)
 {
 	struct gauge_process *process;
 
@@ -168,7 +177,7 @@ void process_gauges_process(struct process_gauges *gauges, enum lifetime_change 
 		}
 		return;
 	}
-	process = find_or_add(gauges, process_id, label);
+	process = find_or_add(gauges, process_id, label, provider);
 	if (!process) {
 		gauges->refused_processes++;
 		return;
@@ -219,7 +228,7 @@ static bool add_thread(struct process_gauges *gauges, uint32_t thread_id, uint32
 		return false;
 	}
 	owner = map_put(&gauges->owners, thread_id, NULL);
-	process = owner ? find_or_add(gauges, process_id, label) : NULL;
+	process = owner ? find_or_add(gauges, process_id, label, gauges->provider) : NULL;
 	if (!process) {
 		if (owner) {
 			map_remove(&gauges->owners, thread_id);
@@ -229,7 +238,7 @@ static bool add_thread(struct process_gauges *gauges, uint32_t thread_id, uint32
 	*owner = process_id;
 	rename_process(gauges, process, label);
 	if (process->threads++ == 0) {
-		process->thread_cell = cell_of(gauges, gauges->threads, label);
+		process->thread_cell = cell_of(gauges, gauges->threads, label, gauges->provider);
 	}
 	add(process->thread_cell, 1);
 	return true;

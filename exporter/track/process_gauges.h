@@ -28,7 +28,8 @@ struct process_gauges {
 	struct family *instances; /* NULL: not enabled */
 	struct family *threads;
 	struct shard *shard; /* borrowed */
-	uint32_t provider;   /* label id */
+	uint32_t provider;        /* label id */
+	uint32_t second_provider; /* likewise, of Microsoft-Windows-Kernel-Process */
 	struct map by_id;    /* process id -> struct gauge_process *, owned */
 	struct map owners;   /* thread id -> process id, of running threads only */
 	uint32_t process_limit;
@@ -51,9 +52,10 @@ void process_gauges_done(struct process_gauges *gauges);
 /* Subtracts everything that was added to the gauges. */
 void process_gauges_clear(struct process_gauges *gauges);
 
-/* A process starts, is found running or stops. label: label id of its name after the change. */
+/* A process starts, is found running or stops. label: label id of its name after the change.
+ * provider: label id of the provider that says so. */
 void process_gauges_process(struct process_gauges *gauges, enum lifetime_change change,
-			    uint32_t process_id, uint32_t label);
+			    uint32_t process_id, uint32_t label, uint32_t provider);
 
 /* Moves all processes to the labels that they have now, which label_of() returns; INTERN_NONE: the
  * label stays. */

@@ -29,11 +29,10 @@ struct memory_row {
 	cell *cells[PROCESS_MEMORY_FAMILIES]; /* held while the row exists; NULL: no value */
 };
 
-#define FAMILY(the_name, the_help)                                                     \
-	{                                                                              \
-		.name = the_name, .help = the_help, .type = FAMILY_GAUGE,              \
-		.labels = { "process", "provider" }, .label_count = 2,                 \
-		.dynamic_labels = 1U << 0,                                             \
+#define FAMILY(the_name, the_help)                                                                \
+	{                                                                                         \
+		.name = the_name, .help = the_help, .type = FAMILY_GAUGE,                         \
+		.labels = { "process", "provider" }, .label_count = 2, .dynamic_labels = 1U << 0, \
 	}
 
 const struct family_options process_memory_families[PROCESS_MEMORY_FAMILIES] = {
@@ -43,9 +42,10 @@ const struct family_options process_memory_families[PROCESS_MEMORY_FAMILIES] = {
 	[PRIVATE_WORKING_SET] =
 		FAMILY("etw_process_private_working_set_bytes",
 		       "Memory in RAM that only one process uses, by process name."),
-	[COMMIT] = FAMILY("etw_process_commit_bytes",
-			  "Memory that Windows has promised to processes (commit charge), in RAM or "
-			  "in a page file, by process name."),
+	[COMMIT] =
+		FAMILY("etw_process_commit_bytes",
+		       "Memory that Windows has promised to processes (commit charge), in RAM or "
+		       "in a page file, by process name."),
 	[HANDLES] = FAMILY("etw_process_handles",
 			   "Open handles of processes, by process name. Live sessions only."),
 };
@@ -139,6 +139,23 @@ static bool begin_reading(struct process_memory *memory, enum memory_reader read
 	return true;
 }
 
+/* Makes the series of a new row, in the order of the reading: that of the map differs from run to
+ * run. */
+static void make_cells(const struct process_memory *memory, struct memory_row *row)
+{
+	const uint32_t ids[] = { row->label, memory->providers[memory->reader] };
+
+	for (unsigned i = 0; i < PROCESS_MEMORY_FAMILIES; i++) {
+		if (i == HANDLES && memory->reader != MEMORY_OF_LIST) {
+			continue;
+		}
+		row->cells[i] = family_cells(memory->families[i], memory->shard, ids, NULL);
+		if (row->cells[i]) {
+			cells_hold(row->cells[i]);
+		}
+	}
+}
+
 static struct memory_row *find_or_add(struct process_memory *memory, uint32_t label)
 {
 	const uint64_t *place = map_find(&memory->by_name, label);
@@ -161,6 +178,7 @@ static struct memory_row *find_or_add(struct process_memory *memory, uint32_t la
 	}
 	row->label = label;
 	*added = (uintptr_t)row;
+	make_cells(memory, row);
 	return row;
 }
 
@@ -179,23 +197,13 @@ static void add_process(struct process_memory *memory, uint32_t label,
 }
 
 /* Moves the gauges of a row to the values of the reading. */
-static void show(const struct process_memory *memory, struct memory_row *row)
+static void show(struct memory_row *row)
 {
-	const uint32_t ids[] = { row->label, memory->providers[memory->reader] };
-
 	for (unsigned i = 0; i < PROCESS_MEMORY_FAMILIES; i++) {
-		if (i == HANDLES && memory->reader != MEMORY_OF_LIST) {
-			continue;
+		if (row->cells[i]) {
+			cell_move(row->cells[i], row->next[i] - row->shown[i]);
+			row->shown[i] = row->next[i];
 		}
-		if (!row->cells[i]) {
-			row->cells[i] = family_cells(memory->families[i], memory->shard, ids, NULL);
-			if (!row->cells[i]) {
-				continue;
-			}
-			cells_hold(row->cells[i]);
-		}
-		cell_move(row->cells[i], row->next[i] - row->shown[i]);
-		row->shown[i] = row->next[i];
 	}
 }
 
@@ -208,7 +216,7 @@ static void end_reading(struct process_memory *memory)
 
 	while ((slot = map_next(&memory->by_name, &at))) {
 		if (row_at(slot)->seen) {
-			show(memory, row_at(slot));
+			show(row_at(slot));
 		}
 	}
 	do { /* a map must not change while it is walked through */
@@ -263,9 +271,8 @@ void process_memory_take_event(struct process_memory *memory, enum memory_reader
 	end_reading(memory);
 }
 
-void process_memory_take_list(struct process_memory *memory,
-			      const struct etw_process_memory *list, size_t count,
-			      memory_label_function *label, void *context)
+void process_memory_take_list(struct process_memory *memory, const struct etw_process_memory *list,
+			      size_t count, memory_label_function *label, void *context)
 {
 	if (!begin_reading(memory, MEMORY_OF_LIST)) {
 		return;

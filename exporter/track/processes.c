@@ -463,6 +463,16 @@ const struct identity *processes_identity(struct processes *processes, uint32_t 
 						  NULL;
 }
 
+uint32_t processes_owner(const struct processes *processes, const struct identity *identity,
+			 bool sid)
+{
+	uint32_t label = !identity ? INTERN_NONE : sid ? identity->owner_sid : identity->owner;
+
+	return label == INTERN_FULL ? registry_other(processes->registry) :
+	       label == INTERN_NONE ? registry_unknown(processes->registry) :
+				      label;
+}
+
 uint32_t processes_image(struct processes *processes, uint32_t process_id, int64_t time)
 {
 	const struct identity *identity = processes_identity(processes, process_id, time);

@@ -161,6 +161,11 @@ uint32_t processes_label_otherwise(struct processes *processes, uint32_t process
 const struct identity *processes_identity(struct processes *processes, uint32_t process_id,
 					  int64_t time);
 
+/* Returns the label id of the account that a process runs as, or of its SID; identity may be
+ * NULL. */
+uint32_t processes_owner(const struct processes *processes, const struct identity *identity,
+			 bool sid);
+
 /* Calls visit for each process that an event has named: with its id, and the label ids of its name
  * and of its image. */
 void processes_each(const struct processes *processes,

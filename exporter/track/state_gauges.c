@@ -17,6 +17,7 @@ const struct state_gauge state_gauges[] = {
 	{ "etw_process_handles", "process_memory", "the system's list of processes", true },
 	{ "etw_process_image_info", "image",
 	  "Process/Start, Process/DCStart, Image/Load, Image/DCStart", false },
+	{ "etw_process_info", "process_info", "Process/*, Microsoft-Windows-Kernel-Process", true },
 	{ "etw_file_top_written_bytes", "file_top",
 	  "FileIo/Write, Microsoft-Windows-Kernel-File/16", true },
 	{ "etw_disk_info", "disk", "SystemConfig/PhyDisk", false },

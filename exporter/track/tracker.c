@@ -95,6 +95,7 @@ void tracker_publish_all(struct tracker *tracker)
 	publish_table(tracker, TABLE_PROCESS, (uint64_t)processes->count + process_images->count,
 		      processes->evictions + process_images->evictions +
 			      tracker->gauges.refused_processes + tracker->image_info.refused +
+				      tracker->process_info.refused +
 			      tracker->memory.refused + tracker->processes.identities.refused +
 			      names_refused(tracker->processes.names));
 	publish_table(tracker, TABLE_THREAD, threads->count,
@@ -304,6 +305,10 @@ static bool make_parts(struct tracker *tracker, struct etw_error *err)
 						    options->processes, err)) {
 		return false;
 	}
+	if (options->process_info && !process_info_init(&tracker->process_info, registry,
+							options->shard, options->processes, err)) {
+		return false;
+	}
 	if (options->top_paths && !top_paths_init(&tracker->top_paths, registry, options->shard,
 						  &tracker->files, options->top_path_count, err)) {
 		return false;
@@ -369,6 +374,7 @@ void tracker_reset(struct tracker *tracker)
 	process_gauges_clear(&tracker->gauges);
 	process_memory_clear(&tracker->memory);
 	image_info_clear(&tracker->image_info);
+	process_info_clear(&tracker->process_info);
 	disks_clear(&tracker->disks);
 	top_paths_clear(&tracker->top_paths);
 	for (unsigned i = 0; i < FILE_BYTES_COUNT; i++) {
@@ -390,6 +396,7 @@ void tracker_free(struct tracker *tracker)
 	process_gauges_done(&tracker->gauges);
 	process_memory_done(&tracker->memory);
 	image_info_done(&tracker->image_info);
+	process_info_done(&tracker->process_info);
 	top_paths_done(&tracker->top_paths);
 	names_free(tracker->own_names);
 	intern_free(tracker->texts);

@@ -85,6 +85,10 @@ struct tracker_options {
 	bool process_gauges;     /* etw_process_instances, etw_process_threads */
 	bool disk_info;          /* etw_disk_info, etw_disk_volume_info */
 	bool image_info;         /* etw_process_image_info */
+	bool process_info;       /* etw_process_info */
+	/* Microsoft-Windows-Kernel-Process sets the gauges of processes where the kernel's events
+	 * do not: in one of several live sessions, because all of them have its events. */
+	bool processes_of_provider;
 	bool top_paths;          /* etw_file_top_written_bytes */
 	bool process_memory;     /* etw_process_working_set_bytes and its like */
 	bool disk_cause;         /* etw_disk_caused_read_bytes_total, …_written_bytes_total */
@@ -116,7 +120,7 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 
 /* Prepares the families of the state gauges that the options enable (registry_prepare()) and
  * appends them to `families`, which must have room for TRACKER_GAUGES more. */
-enum { TRACKER_GAUGES = 12 };
+enum { TRACKER_GAUGES = 13 };
 bool tracker_prepare_gauges(struct registry *registry, const struct tracker_options *options,
 			    struct family **families, size_t *count, struct etw_error *err);
 

@@ -23,6 +23,7 @@
 #include "exporter/track/durations.h"
 #include "exporter/track/files.h"
 #include "exporter/track/process_gauges.h"
+#include "exporter/track/process_info.h"
 #include "exporter/track/process_memory.h"
 #include "exporter/track/processes.h"
 #include "exporter/track/services.h"
@@ -213,6 +214,7 @@ struct tracker {
 	struct process_memory memory;
 	struct disks disks;
 	struct image_info image_info;
+	struct process_info process_info;
 	struct top_paths top_paths;
 	struct disk_cause disk_cause;
 
@@ -264,6 +266,13 @@ static inline bool tracker_is_repeated(const struct tracker *tracker)
 	return (tracker->now.attribution->repeats & tracker->kernel_subjects) != 0;
 }
 
+/* Whether Microsoft-Windows-Kernel-Process sets the gauges of processes. */
+static inline bool tracker_counts_images(const struct tracker *tracker)
+{
+	return tracker->options.processes_of_provider &&
+	       (tracker->kernel_subjects & SUBJECT_PROCESSES) == 0;
+}
+
 /* Counts an event whose thread, process, file or disk no event has named. */
 static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reason)
 {
@@ -288,6 +297,9 @@ void tracker_publish_shares(struct tracker *tracker);
 
 /* Passes what the current record announces to the tables, limited to the set `announces`. */
 void tracker_announce(struct tracker *tracker, uint32_t announces);
+/* Sets the labels of a process in etw_process_info. context: the tracker. Returns false if the
+ * process is not known at the time of the current record. */
+bool tracker_info_labels(void *context, uint32_t process_id, uint32_t ids[PROCESS_INFO_LABELS]);
 /* Passes the process of a StackWalk record to stack_owners. */
 void tracker_announce_stack(struct tracker *tracker);
 

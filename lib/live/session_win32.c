@@ -728,9 +728,12 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 		return error_set(
 			err, ETW_ERROR_SYSTEM,
 			"session %s: %s: all %u sessions, or all 8 with kernel events, are in use, its "
-			"buffers are too large%s%s",
+			"buffers are too large%s%s%s",
 			live->name, text, (unsigned)running_places(), backup_reason(what, status),
-			clock_reason(live));
+			clock_reason(live),
+			is_kernel(live) ? "; `kernel_events: off` in the configuration needs none "
+					  "of the 8" :
+					  "");
 	default:
 		return error_set(err, ETW_ERROR_SYSTEM, "session %s: it cannot be %s: %s%s",
 				 live->name, what, text,

@@ -9,6 +9,7 @@ allowed. --write puts the numbers into the pages.
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 arguments = sys.argv[1:]
@@ -66,6 +67,25 @@ series = [page and sum(line.startswith("etw_disk_caused_") for line in page[1])
           for page in (page_of("sample", "--collector.disk_cause"), page_of("net.4.5.2.x64.etl", "--collector.disk_cause"))]
 check("docs/caused-writes.md", r"`how`: (\d+) in the sample recording, beside (\d+), and (\d+)\s+in `net", [series[0], len(page_of("sample")[1]), series[1]])
 
+# docs/overhead.md, section 3: what settings add to the page
+lists = "iis, services, java, sqlserver, dotnet, python, node, chrome"
+for row, setting in (("`process_names: [services]`", "process_names: [services]"), ("`process_names: [iis]`", "process_names: [iis]"),
+                     ("`process_names:` with all lists", f"process_names: [{lists}]"), ("`labels: [owner]`", "labels: [owner]"),
+                     ("`labels: [owner, terminal_session]`", "labels: [owner, terminal_session]"),
+                     ("collector `process_info`", "collectors: { process_info: on }"),
+                     ("collector `process_memory`, on by default", "collectors: { process_memory: off }")):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
+        config.write(setting)
+        config.flush()
+        wanted = []
+        for name in ("sample", "net.4.5.2.x64.etl"):
+            page, plain = page_of(name, f"--config.file={config.name}"), page_of(name)
+            sign = -1 if "off" in setting else 1
+            wanted += [sign * (len(page[1]) - len(plain[1])), int(round(sign * (len(page[0].encode()) - len(plain[0].encode())), -2))] if page else [None, None]
+    for pick in ([0, 2], [1, 3]): # series exactly; times in the page vary by some bytes, which may be a hundred here
+        check('docs/overhead.md', r"\| " + re.escape(row) + r" \| (-?[\d,]+) \| (-?[\d,]+) \| (-?[\d,]+) \| (-?[\d,]+) \|",
+              [value if i in pick else None for i, value in enumerate(wanted)], 0.0 if pick[0] == 0 else 0.1)
+
 # The table of docs/recordings.md about top, as it is printed, up to the row of w3wp.
 top = subprocess.run([tool, "top", Path(sample).name, "--speed", "0", "--batch", "--count", "1", "--width", "80"], cwd=Path(sample).parent,
                      capture_output=True, check=True).stdout.decode("utf-8")
@@ -80,5 +100,5 @@ elif block.group(1) != top and write:
 elif block.group(1) != top:
     faults.append(f"docs/recordings.md shows another table of top than\n{top}")
 
-print("\n".join(faults) or "ok: the numbers of dashboards/README.md, docs/caused-writes.md and docs/recordings.md")
+print("\n".join(faults) or "ok: the numbers of dashboards/README.md, docs/caused-writes.md, docs/overhead.md and docs/recordings.md")
 sys.exit(bool(faults))

@@ -189,7 +189,7 @@ expect_exit 1 "no event 'QueryCompleted'" "$ETWTOOL" dump "$sample" --event Quer
 "$ETWTOOL" dump "$sample" --event Microsoft-Windows-DNS-Client/3008 --no-builtin --format text | says 'raw=' || fail "--no-builtin shows fields"
 
 # A time range outside the recording is a mistake as a wrong name is; one that only has no events is not.
-outside='the time range is outside the recording, which has events from 2024-05-14T07:00:00\.0000000Z to 2024-05-14T07:01:00\.0001338Z \(second 0\.0 to 60\.0\)$'
+outside='the time range is outside the recording, which has events from 2024-05-14T07:00:00\.0000000Z to 2024-05-14T07:01:00\.0001600Z \(second 0\.0 to 60\.0\)$'
 for format in jsonl csv text; do
 	expect_exit 1 "^etwtool dump: $outside" "$ETWTOOL" dump "$sample" --format $format --from 2026-01-31T10:00:00Z
 	[ ! -s "$work/out" ] || fail "$format: output of a range outside"

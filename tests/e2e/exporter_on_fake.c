@@ -6,7 +6,8 @@
  *
  * The machine has a disk, a service, and a provider whose events Windows alone can describe; with
  * FAKE_LARGE_DESCRIPTION in the environment the description is too large for a record of a
- * recording. With FAKE_NO_RIGHTS the program may not control sessions. With FAKE_OTHER_SESSION
+ * recording. With FAKE_NO_RIGHTS the program may not control sessions. With FAKE_NO_SYSTEM_LOGGER
+ * others have all eight sessions with kernel events that there can be. With FAKE_OTHER_SESSION
  * another program has a session of that name, with kernel events and the provider whose events are
  * written, and has it still at the end.
  *
@@ -522,7 +523,7 @@ enum { JOINS_ALWAYS = false };
 
 int main(int argc, char **argv)
 {
-	static const struct fake_etw_options machine = { .processors = 8 };
+	struct fake_etw_options machine = { .processors = 8 };
 	/* The thread may outlive this function: a program that has failed does not wait for it. */
 	static bool good;
 	const char *other = getenv("FAKE_OTHER_SESSION");
@@ -534,6 +535,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
 		return PROGRAM_MAIN(argc, argv);
 	}
+	machine.foreign_system_loggers = getenv("FAKE_NO_SYSTEM_LOGGER") ? 8 : 0;
 	fake_etw_reset(&machine);
 	describe_machine();
 	if (getenv("FAKE_NO_RIGHTS")) {

@@ -19,7 +19,7 @@ for old, new in (b"sqlservr.exe", b"</script><x>"), (b"powershell.exe", "abcd\u2
         sys.exit(f"{old} and {new}")
     data = data.replace(old, new)
 # Without its end, where names of files stand once more, compressed.
-open(sys.argv[2], "wb").write(data[:2500000])
+open(sys.argv[2], "wb").write(data[:2600000])
 END
 "$ETWTOOL" report "$work/<b>x.etl" -o "$work/hostile.html" >/dev/null 2>&1
 

@@ -33,7 +33,7 @@ documented() { sed -n "/^## \`$1\`/,/^## /s/^| \`\([a-z_0-9]*\)\`.*/\1/p" "$SOUR
 expect 200 . /metrics
 names >"$work/all"
 : >"$work/owned"
-for collector in disk events file memory network process; do # the sample has no reading for process_memory
+for collector in disk events file memory network process process_memory; do
 	expect 200 . "/metrics?collect[]=$collector"
 	names >"$work/of_collector"
 	comm -12 "$work/all" <(documented "$collector") >"$work/documented"

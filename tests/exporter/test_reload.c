@@ -199,7 +199,7 @@ static void expect_lines(const struct etw_text *of, const struct etw_text *in)
 
 static const char *const everything =
 	"collectors: { file_other: on, file_latency: on, file_errors: on, file_top: on, disk_cause: on, "
-	"page_faults: on, virtual_alloc: on, registry: on, cpu: on, image: on, interrupt: on, "
+	"page_faults: on, virtual_alloc: on, registry: on, cpu: on, image: on, process_info: on, interrupt: on, "
 	"sched: on, dns: on, tcp: on, tcp_peers: on, http: on, dotnet: on, payload: on }\n";
 
 static void reloads_of_the_same_file_change_no_value(void **state)

@@ -307,6 +307,22 @@ static void hard_faults_are_those_of_the_simulation(void **state)
 	expect(all, "etw_memory_hard_fault_duration_seconds_count");
 }
 
+static void memory_of_processes_is_that_of_the_last_reading(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < totals.process_count; i++) {
+		const struct sample_process_totals *p = &totals.processes[i];
+
+		expect(p->working_set_bytes,
+		       "etw_process_working_set_bytes{process=\"%s\"," KERNEL "}", p->name);
+		expect(p->private_working_set_bytes,
+		       "etw_process_private_working_set_bytes{process=\"%s\"," KERNEL "}",
+		       p->name);
+		expect(p->commit_bytes, "etw_process_commit_bytes{process=\"%s\"," KERNEL "}",
+		       p->name);
+	}
+}
+
 static void every_record_is_counted_once(void **state)
 {
 	(void)state;
@@ -533,7 +549,11 @@ static void every_family_moves(void **state)
 		"etw_isr_duration_seconds_count",
 		"etw_image_loads_total",
 		"etw_driver_loads_total",
+		"etw_process_info",
 		"etw_process_image_info",
+		"etw_process_working_set_bytes",
+		"etw_process_private_working_set_bytes",
+		"etw_process_commit_bytes",
 		"etw_file_operation_duration_seconds_count",
 		"etw_file_process_operation_duration_seconds_count",
 		"etw_file_operation_errors_total",
@@ -582,6 +602,7 @@ int main(void)
 		cmocka_unit_test(network_traffic_is_that_of_the_simulation),
 		cmocka_unit_test(minifilters_cost_what_they_cost_in_the_simulation),
 		cmocka_unit_test(hard_faults_are_those_of_the_simulation),
+		cmocka_unit_test(memory_of_processes_is_that_of_the_last_reading),
 		cmocka_unit_test(every_record_is_counted_once),
 		cmocka_unit_test(opt_in_collectors_find_their_events),
 		cmocka_unit_test(soft_faults_and_address_space_are_those_of_the_simulation),

@@ -325,3 +325,23 @@ void event_virtual(struct kernel_events *k, enum virtual_opcode opcode, uint64_t
 			opcode == OP_VIRTUAL_ALLOC ? 0x3000 : 0x8000); /* commit, release */
 	event_add(k, ETW_RECORD_SYSTEM, GROUP_PAGE_FAULT, (uint8_t)opcode, 2);
 }
+
+void event_process_memory(struct kernel_events *k, const struct kernel_process_memory *processes,
+			  size_t count)
+{
+	enum { STORE_AND_SHARED = 4 }; /* StoreSize, Stored, CommitDebt, SharedCommit */
+	struct etw_payload *p = &k->payload;
+
+	etw_payload_u32(p, (uint32_t)count);
+	for (size_t i = 0; i < count; i++) {
+		etw_payload_u32(p, processes[i].process_id);
+		etw_payload_pointer(p, processes[i].working_set_pages);
+		etw_payload_pointer(p, processes[i].commit_pages);
+		etw_payload_pointer(p, 8 * processes[i].commit_pages); /* VirtualSize */
+		etw_payload_pointer(p, processes[i].private_working_set_pages);
+		for (unsigned j = 0; j < STORE_AND_SHARED; j++) {
+			etw_payload_pointer(p, 0);
+		}
+	}
+	event_add(k, ETW_RECORD_PERFINFO, GROUP_PAGE_FAULT, 125, 2);
+}

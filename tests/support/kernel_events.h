@@ -275,6 +275,17 @@ enum virtual_opcode { OP_VIRTUAL_ALLOC = 98, OP_VIRTUAL_FREE = 99 };
 void event_virtual(struct kernel_events *k, enum virtual_opcode opcode, uint64_t address,
 		   uint64_t size, uint32_t process_id);
 
+/* One entry of a reading of the memory of all processes; sizes are pages of 4096 bytes. */
+struct kernel_process_memory {
+	uint32_t process_id;
+	uint64_t working_set_pages;
+	uint64_t private_working_set_pages;
+	uint64_t commit_pages;
+};
+
+void event_process_memory(struct kernel_events *k, const struct kernel_process_memory *processes,
+			  size_t count);
+
 enum registry_opcode {
 	OP_REGISTRY_CREATE = 10,
 	OP_REGISTRY_OPEN = 11,

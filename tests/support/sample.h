@@ -47,6 +47,8 @@ struct sample_process_totals {
 		soft_faults[SAMPLE_SOFT_FAULTS]; /* transition, demand zero, copy on write, guard */
 	uint64_t virtual_allocated_bytes, virtual_freed_bytes;
 	uint64_t registry_operations, registry_failures; /* the latter are among the former */
+	/* in the last reading */
+	uint64_t working_set_bytes, private_working_set_bytes, commit_bytes;
 
 	struct {
 		uint64_t create_calls, write_calls, failures;

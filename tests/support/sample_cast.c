@@ -4,6 +4,8 @@
  */
 #include "tests/support/sample_scenario.h"
 
+#include "tests/support/sample_remarks.h"
+
 #define SERVICE_SID      "S-1-5-20"
 #define LOCAL_SYSTEM_SID "S-1-5-18"
 #define POOL_SID         "S-1-5-82-3006700770-424185619-1745488364-794895919-4004696415"
@@ -236,6 +238,7 @@ void cast_leave(struct machine *m)
 	pass(m, 5000);
 	files_rundown(m);
 	processes_rundown(m, OP_DC_STOP);
+	guests_rundown(m);
 	drivers_rundown(m, OP_DC_STOP);
 	event_trace_extension(&m->events, 5, 0, 0, false);
 	pass(m, 1000);

@@ -155,6 +155,13 @@ struct process_type {
 	uint64_t image_size;
 };
 
+/* number: one for each process */
+void process_init(struct machine *m, struct process *process, const struct process_type *type,
+		  uint32_t id, uint32_t parent_id, uint64_t number);
+/* Likewise, of one that was there before the recording. */
+void process_init_existing(struct machine *m, struct process *process,
+			   const struct process_type *type, uint32_t id, uint32_t parent_id,
+			   uint64_t number);
 struct process *process_existing(struct machine *m, const struct process_type *type, uint32_t id,
 				 uint32_t parent_id);
 struct process *process_start(struct machine *m, const struct process_type *type,
@@ -165,6 +172,8 @@ uint32_t any_thread(struct machine *m, const struct process *process);
 struct process *process_of_thread(struct machine *m, uint32_t thread_id);
 
 /* Rundown: 3 at the start, 4 at the end. */
+void process_rundown(struct machine *m, const struct process *process,
+		     enum lifetime_opcode opcode);
 void processes_rundown(struct machine *m, enum lifetime_opcode opcode);
 void drivers_rundown(struct machine *m, enum lifetime_opcode opcode);
 

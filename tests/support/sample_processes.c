@@ -111,7 +111,8 @@ static bool is_named(const char *name, const char *image)
 	size_t size = strlen(name);
 
 	return strncmp(name, image, size) == 0 &&
-	       (image[size] == '\0' || strcmp(image + size, ".exe") == 0);
+	       (image[size] == '\0' || strcmp(image + size, ".exe") == 0 ||
+		strcmp(image + size, ".EXE") == 0);
 }
 
 /* The totals of an image's name; names are those of the scenario, a few. */
@@ -121,7 +122,8 @@ static struct sample_process_totals *totals_of(struct machine *m, const char *im
 					     "csrss",    "wininit",    "services", "lsass",
 					     "svchost",  "sqlservr",   "w3wp",     "MsMpEng",
 					     "WmiPrvSE", "powershell", "conhost",  "Robocopy",
-					     "WerFault", "cmd",        "spoolsv",  "taskhostw" };
+					     "WerFault", "cmd",        "spoolsv",  "taskhostw",
+					     "java",     "python",     "EXCEL" };
 	struct sample_totals *totals = m->totals;
 
 	for (size_t i = 0; i < totals->process_count; i++) {
@@ -147,41 +149,50 @@ static uint32_t next_id(struct machine *m)
 	return m->next_id;
 }
 
-static struct process *new_process(struct machine *m, const struct process_type *type, uint32_t id,
-				   uint32_t parent_id)
+void process_init(struct machine *m, struct process *process, const struct process_type *type,
+		  uint32_t id, uint32_t parent_id, uint64_t number)
 {
-	struct process *process;
+	*process =
+		(struct process){ .image = type->image,
+				  .command_line = type->command_line,
+				  .sid = type->sid,
+				  .directory = type->directory,
+				  .image_size = type->image_size,
+				  .id = id,
+				  .parent_id = parent_id,
+				  .session_id = type->session_id,
+				  .key = UINT64_C(0xffffc88b5a200080) + number * UINT64_C(0x2b440),
+				  .alive = true,
+				  .totals = totals_of(m, type->image) };
+	process->totals->alive++;
+}
 
+static struct process *next_process(struct machine *m)
+{
 	if (m->process_count == PROCESSES_MOST) {
 		m->failed = true;
 		return &m->processes[0];
 	}
-	process = &m->processes[m->process_count++];
-	*process = (struct process){ .image = type->image,
-				     .command_line = type->command_line,
-				     .sid = type->sid,
-				     .directory = type->directory,
-				     .image_size = type->image_size,
-				     .id = id,
-				     .parent_id = parent_id,
-				     .session_id = type->session_id,
-				     .key = UINT64_C(0xffffc88b5a200080) +
-					    m->process_count * UINT64_C(0x2b440),
-				     .alive = true,
-				     .totals = totals_of(m, type->image) };
-	process->totals->alive++;
-	return process;
+	return &m->processes[m->process_count++];
+}
+
+void process_init_existing(struct machine *m, struct process *process,
+			   const struct process_type *type, uint32_t id, uint32_t parent_id,
+			   uint64_t number)
+{
+	process_init(m, process, type, id, parent_id, number);
+	for (size_t i = 0; i < type->threads && i < THREADS_MOST; i++) {
+		/* Every processor has an idle thread; all of them have the id 0. */
+		process->threads[process->thread_count++] = id == 0 ? 0 : id + 4 + 4 * (uint32_t)i;
+	}
 }
 
 struct process *process_existing(struct machine *m, const struct process_type *type, uint32_t id,
 				 uint32_t parent_id)
 {
-	struct process *process = new_process(m, type, id, parent_id);
+	struct process *process = next_process(m);
 
-	for (size_t i = 0; i < type->threads && i < THREADS_MOST; i++) {
-		/* Every processor has an idle thread; all of them have the id 0. */
-		process->threads[process->thread_count++] = id == 0 ? 0 : id + 4 + 4 * (uint32_t)i;
-	}
+	process_init_existing(m, process, type, id, parent_id, m->process_count);
 	return process;
 }
 
@@ -243,10 +254,12 @@ static struct known_image own_image(const struct process *process, char path[PAT
 struct process *process_start(struct machine *m, const struct process_type *type,
 			      struct process *parent)
 {
-	struct process *process = new_process(m, type, next_id(m), parent->id);
+	struct process *process = next_process(m);
 	char path[PATH_MOST];
-	struct known_image image = own_image(process, path);
+	struct known_image image;
 
+	process_init(m, process, type, next_id(m), parent->id, m->process_count);
+	image = own_image(process, path);
 	enter(m, parent, any_thread(m, parent));
 	add_process(m, OP_START, process, 259);
 	process->totals->starts++;
@@ -313,29 +326,31 @@ struct process *process_of_thread(struct machine *m, uint32_t thread_id)
 	return NULL;
 }
 
+void process_rundown(struct machine *m, const struct process *process, enum lifetime_opcode opcode)
+{
+	add_process(m, opcode, process, process->id == 0 ? 0 : 259);
+	pass(m, 900);
+	for (size_t i = 0; i < process->thread_count; i++) {
+		add_thread(m, opcode, process, process->threads[i]);
+		pass(m, 400);
+	}
+	if (process->directory[0] != '\0') {
+		char path[PATH_MOST];
+		struct known_image image = own_image(process, path);
+
+		add_image(m, opcode, &image, process->id);
+	}
+	for (size_t i = 0; process->id > 4 && i < 4; i++) {
+		add_image(m, opcode, &libraries[i], process->id);
+		pass(m, 500);
+	}
+}
+
 void processes_rundown(struct machine *m, enum lifetime_opcode opcode)
 {
 	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *process = &m->processes[i];
-
-		if (!process->alive) {
-			continue;
-		}
-		add_process(m, opcode, process, process->id == 0 ? 0 : 259);
-		pass(m, 900);
-		for (size_t j = 0; j < process->thread_count; j++) {
-			add_thread(m, opcode, process, process->threads[j]);
-			pass(m, 400);
-		}
-		if (process->directory[0] != '\0') {
-			char path[PATH_MOST];
-			struct known_image image = own_image(process, path);
-
-			add_image(m, opcode, &image, process->id);
-		}
-		for (size_t j = 0; process->id > 4 && j < 4; j++) {
-			add_image(m, opcode, &libraries[j], process->id);
-			pass(m, 500);
+		if (m->processes[i].alive) {
+			process_rundown(m, &m->processes[i], opcode);
 		}
 	}
 }

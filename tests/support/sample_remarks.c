@@ -106,4 +106,5 @@ void remarks_begin(struct machine *m)
 	remark_runtime(m, m->scenario->web, true);
 	network_remarks_begin(m);
 	kernel_remarks_begin(m);
+	guest_remarks_begin(m);
 }

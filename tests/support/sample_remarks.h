@@ -2,7 +2,7 @@
 /*
  * What the other providers of the sample's session say about its story: the .NET runtime, the DNS
  * client, TCPIP and HTTP.sys, and the kernel about soft page faults, address space, the registry,
- * pipes and files on the network.
+ * pipes, files on the network, further programs and the memory of all processes.
  *
  * A remark follows the story and never changes it: it takes no processor time and draws its random
  * numbers from a sequence of its own. So further remarks add records to the recording, and leave
@@ -19,6 +19,7 @@
 enum {
 	RUNTIMES_MOST = 16, /* .NET programs, over the whole minute */
 	HEAP_GENERATIONS = 4,
+	GUESTS = 6, /* programs beside those of the story */
 };
 
 /* A program that runs on .NET. */
@@ -42,6 +43,8 @@ struct remarks {
 	uint64_t filter_random;  /* the sequence of minifilters alone, which have many remarks */
 	uint64_t next_irp;       /* of their requests */
 	uint64_t next_elsewhere; /* number of a file that is on no disk */
+	struct process guests[GUESTS];
+	uint64_t next_guest_request;
 };
 
 /* Where the story's next record stands, kept while remarks are made. */
@@ -109,6 +112,12 @@ bool remark_web_fails(const struct machine *m);
 /* --- sample_remarks_kernel.c: soft faults, address space, the registry, pipes, the network ---- */
 
 void kernel_remarks_begin(struct machine *m);
+
+/* --- sample_remarks_guests.c: further programs, and the memory of all ------------------------- */
+
+void guest_remarks_begin(struct machine *m);
+/* The rundown at the end. */
+void guests_rundown(struct machine *m);
 
 /* --- sample_remarks_filters.c: minifilters ---------------------------------------------------- */
 

@@ -296,6 +296,7 @@ static void the_sample_feeds_every_kernel_family(void **state)
 		{ "hard fault", GROUP_PAGE_FAULT, 32, 100 },
 		{ "address space taken", GROUP_PAGE_FAULT, 98, 100 },
 		{ "address space given back", GROUP_PAGE_FAULT, 99, 100 },
+		{ "memory of all processes", GROUP_PAGE_FAULT, 125, 100 },
 		{ "registry key made", GROUP_REGISTRY, 10, 5 },
 		{ "registry key opened", GROUP_REGISTRY, 11, 100 },
 		{ "registry value written", GROUP_REGISTRY, 14, 10 },

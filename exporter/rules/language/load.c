@@ -43,7 +43,7 @@ enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000, NAMED_MAX = 64 
 #define OWN_NAMES                                                                         \
 	"etw_process_instances|etw_process_threads|etw_process_image_info|etw_disk_info|" \
 	"etw_process_working_set_bytes|etw_process_private_working_set_bytes|"            \
-	"etw_process_commit_bytes|etw_process_handles|"                                   \
+	"etw_process_commit_bytes|etw_process_handles|etw_process_info|"                  \
 	"etw_disk_volume_info|etw_disk_caused_read_bytes_total|"                          \
 	"etw_disk_caused_written_bytes_total|etw_file_top_written_bytes"
 

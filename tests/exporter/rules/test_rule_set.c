@@ -598,7 +598,7 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 		err.text,
 		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, defender, disk, disk_cause, dns, dotnet, dotnet_counters, events, file, "
 		"file_errors, file_groups, file_latency, file_other, file_top, http, image, interrupt, memory, minifilter, network, "
-		"page_faults, payload, powershell, process, process_memory, registry, sched, smb_server, storport, tcp, tcp_peers, virtual_alloc");
+		"page_faults, payload, powershell, process, process_info, process_memory, registry, sched, smb_server, storport, tcp, tcp_peers, virtual_alloc");
 	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	use_empty_file(path);
 	config->switches = &at;

@@ -333,7 +333,8 @@ static void a_missing_right_to_start_is_reported_in_one_line(void **state)
 		{ ERROR_NO_SYSTEM_RESOURCES,
 		  "session etw_test: Windows has no resources for it (error 1450): all 64 "
 		  "sessions, or all 8 with kernel events, are in use, its buffers are too large, or "
-		  "%SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup has no room" },
+		  "%SystemRoot%\\System32\\LogFiles\\WMI\\RtBackup has no room; "
+		  "`kernel_events: off` in the configuration needs none of the 8" },
 		{ ERROR_NO_SUCH_PRIVILEGE,
 		  "session etw_test: a privilege is missing (error 1313): processor samples need "
 		  "\"Profile system performance\"; switch the collector cpu off, or run as "
