@@ -36,7 +36,7 @@ export default dashboard({
 		row('Memory, page faults and processor',
 			timeseries('Memory', 'Of all instances. Commit that rises and never falls is a leak.', 'bytes', [gauge('etw_process_commit_bytes', 'process', 'commit'), gauge('etw_process_working_set_bytes', 'process', 'working set'), gauge('etw_process_private_working_set_bytes', 'process', 'private working set')], { ...quarter, noValue: 'No reading of memory in the time range (collector "process_memory").' }),
 			timeseries('Hard page faults', 'Page faults that read the disk. The thread waits meanwhile.', 'suffix:faults/s', [its('etw_memory_hard_faults_total', 'instance', '{{instance}}')], quarter),
-			timeseries('Bytes read by hard page faults', 'A part of what is paged in.', 'binBps', [its('etw_memory_hard_fault_read_bytes_total', 'instance', '{{instance}}')], quarter),
+			timeseries('Read by hard faults', 'Bytes read by hard page faults; a part of what is paged in.', 'binBps', [its('etw_memory_hard_fault_read_bytes_total', 'instance', '{{instance}}')], quarter),
 			timeseries('CPU', 'Share of the time of all processors of a host, by samples.', 'percentunit', [query(`sum by (instance) (rate(${samples}${at(ofProcess)}[$__rate_interval])) / ${allSamples('instance', '$__rate_interval')}`, '{{instance}}')], quarter)),
 		row('Starts, exits and threads',
 			timeseries('Starts and exits', 'In each interval. Exits by result: a crash is an exit with an exception code, an error is an exit with any other code except 0.', 'short', [
