@@ -384,9 +384,9 @@ static const struct yaml_gone gone_limits[] = {
 	{ NULL, NULL },
 };
 
-static const char *const added_labels[] = { [CONFIG_LABEL_OWNER] = "owner",
-					    [CONFIG_LABEL_TERMINAL_SESSION] = "terminal_session",
-					    NULL };
+static const char *const added_labels[] = {
+	[CONFIG_LABEL_OWNER] = "owner", [CONFIG_LABEL_TERMINAL_SESSION] = "terminal_session", NULL
+};
 
 static bool same_label(const void *a, const void *b)
 {
@@ -732,6 +732,11 @@ const struct yaml_shape config_shape = {
 	.json = "'title': 'the configuration, etw_exporter.yaml', 'type': ['object', 'null']",
 };
 
+static bool is_collector(const struct yaml_tree *tree)
+{
+	return yaml_find(yaml_root(tree), "collector") && yaml_find(yaml_root(tree), "metrics");
+}
+
 /* Reads a tree into a configuration. It takes ownership of the tree, also on failure.
  * broken_too: a configuration with errors is returned as well, not NULL. */
 static struct config *read_config(struct yaml_tree *tree, const char *path, bool broken_too,
@@ -749,7 +754,7 @@ static struct config *read_config(struct yaml_tree *tree, const char *path, bool
 	}
 	config->tree = tree;
 	config->path = path;
-	if (yaml_find(yaml_root(tree), "collector") && yaml_find(yaml_root(tree), "metrics")) {
+	if (is_collector(tree)) {
 		yaml_error(tree, yaml_root(tree), err,
 			   "this is a collector; a configuration names it under collector_files");
 		config_free(config);
@@ -775,6 +780,40 @@ struct config *config_load(const char *path, struct problems *problems, struct e
 {
 	struct yaml_tree *tree = yaml_open_file(path, path, problems, err);
 
+	return read_config(tree, tree ? yaml_name(tree) : NULL, problems != NULL, err);
+}
+
+/* Returns the tree of a configuration that switches on the collector in this file; NULL without
+ * memory. name_size: size of the collector's name, with which the last part of the path begins. */
+static struct yaml_tree *tree_of_collector(const char *path, size_t name_size,
+					   struct problems *problems, struct etw_error *err)
+{
+	const char *file = os_path_name(path);
+	struct etw_text text = { 0 };
+	struct yaml_tree *tree = NULL;
+
+	text_add_format(&text, "collectors: { %.*s: on }\ncollector_files: [%s]\n", (int)name_size,
+			file, file);
+	if (text.failed) {
+		error_no_memory(err, "the configuration");
+	} else {
+		tree = yaml_open_text(path, text.data, text.size, problems, err);
+	}
+	text_free(&text);
+	return tree;
+}
+
+struct config *config_load_or_collector(const char *path, struct problems *problems,
+					struct etw_error *err)
+{
+	const char *file = os_path_name(path);
+	size_t name_size = strspn(file, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	struct yaml_tree *tree = yaml_open_file(path, path, problems, err);
+
+	if (tree && is_collector(tree) && strcmp(file + name_size, ".yaml") == 0) {
+		yaml_close(tree);
+		tree = tree_of_collector(path, name_size, problems, err);
+	}
 	return read_config(tree, tree ? yaml_name(tree) : NULL, problems != NULL, err);
 }
 

@@ -208,6 +208,11 @@ struct config *config_default(struct etw_error *err);
  * be checked; without problems the result is NULL. Free it with config_free().
  */
 struct config *config_load(const char *path, struct problems *problems, struct etw_error *err);
+
+/* Like config_load(), but the file may also be a collector, called NAME.yaml: then the result is
+ * the configuration that switches this collector on and has no other key. */
+struct config *config_load_or_collector(const char *path, struct problems *problems,
+					struct etw_error *err);
 void config_free(struct config *config);
 
 /* The keys that the file may have (config/yaml_rows.h), which are read into a struct config. */

@@ -177,7 +177,9 @@ static struct config *read_config(const struct recording *recording, struct etw_
 	struct config *config;
 
 	if (given->config_path || !recording->arguments->names_config) {
-		return setup_config(given->config_path, given->problems, err);
+		return given->collector_too ?
+			       config_load_or_collector(given->config_path, given->problems, err) :
+			       setup_config(given->config_path, given->problems, err);
 	}
 	config = setup_config(recording->arguments->names_config, NULL, err);
 	if (config) {

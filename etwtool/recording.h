@@ -34,6 +34,7 @@ struct recording_options {
 	 */
 	bool collectors;
 	const char *config_path;
+	bool collector_too; /* config_path may also name a collector */
 	/*
 	 * May be NULL. Without `collectors` and config_path only the collectors that the switches
 	 * turn on are on, and there is no dry run.

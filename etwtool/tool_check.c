@@ -243,7 +243,8 @@ static bool describe(struct request *request, const char *path, struct etw_text 
 	struct setup setup;
 	const struct rule_set *set;
 
-	if (!setup_open(&setup, config_load(path, &request->problems, err), &options, err)) {
+	if (!setup_open(&setup, config_load_or_collector(path, &request->problems, err), &options,
+			err)) {
 		return false;
 	}
 	warn_of_recorder(&setup);
@@ -495,6 +496,7 @@ static bool try_on_recording(struct request *request, const char *path, struct e
 			     struct etw_error *err)
 {
 	const struct recording_options options = { .config_path = path,
+						   .collector_too = true,
 						   .switches = &request->arguments.switches,
 						   .live = true,
 						   .problems = &request->problems,

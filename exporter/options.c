@@ -210,7 +210,7 @@ static const struct command_option flags[] = {
 	  "What the paths of all pages begin with. Default: the path of --web.external-url.",
 	  OPTION_TEXT, AT(route_prefix) },
 	{ "--web.max-requests", "N",
-	  "Scrapes that are answered at the same time, up to 72; 0: two for each processor, besides slow readers. Default: 0.",
+	  "Maximum number of concurrent scrapes, up to 72. 0: two for each processor; slow readers do not count. Default: 0.",
 	  OPTION_READ, AT(max_scrapes), .takes = "a number from 0", .read = read_count },
 	{ "--web.timeout-offset", "SECONDS",
 	  "Seconds to subtract from the scrape timeout that Prometheus sends. Default: 0.5.",

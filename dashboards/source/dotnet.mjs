@@ -21,7 +21,7 @@ export default dashboard({
 			timeseries('Exceptions thrown', 'Exceptions in each interval, whether caught or not.', 'short', [counted('etw_dotnet_exceptions_total', 'process', '{{process}}', byProcess)], { bars: true }),
 			timeseries('Methods compiled', 'Methods that the just-in-time compiler started to compile.', 'suffix:methods/s', topRates('etw_dotnet_methods_jitted_total', 'process', '{{process}}', byProcess)),
 			timeseries('Lock contentions', 'Times that a thread had to wait for a lock that another thread held.', 'ops', topRates('etw_dotnet_contentions_total', 'process', '{{process}}', byProcess), { width: 8 }),
-			timeseries('Threads waiting for locks', 'Threads that wait for a lock, on average: the sum of their waits a second.', 'short', topRates('etw_dotnet_contention_seconds_total', 'process', '{{process}}', byProcess), { width: 8 }),
+			timeseries('Threads waiting for locks', 'Threads that wait for a lock, on average: the sum of their waits a second.', 'short', topRates('etw_dotnet_contention_seconds_total', 'process', '{{process}}', byProcess), { softMax: 0.01, width: 8 }),
 			timeseries('Thread pool workers', 'Worker threads that are not retired.', 'short', [query(`sum by (process) (etw_dotnet_threadpool_threads${at(byProcess)})`, '{{process}}')], { width: 8 })),
 		closed('Counters of the runtime', '',
 			timeseries('CPU usage', 'Share of all processors, as the runtime measures it every ten seconds.', 'percentunit', gauges('etw_dotnet_runtime_cpu_usage_ratio', '{{process}}'), third),

@@ -26,10 +26,9 @@ const over = (call, metric, range, ...matchers) => {
 export const rate = (metric, by, ...matchers) => `sum by (${by}) (${over('rate', metric, '[$__rate_interval]', ...matchers)})`;
 
 // Growth over the whole range, including the first values of new series (increase() misses them; see prometheus/rules.yml).
-export const grown = (metric, by, ...matchers) => {
-	const series = `${metric}${at(...matchers)}`;
-	return `sum by (${by}) (((${series} unless ${series} offset $__range) and on (cluster, job, instance) (up offset $__range == 1)) or increase(${series}[$__range]))`;
-};
+export const grown = (metric, by, ...matchers) => grownOf(`${metric}${at(...matchers)}`, by);
+export const grownOf = (series, by) =>
+	`sum by (${by}) (((${series} unless ${series} offset $__range) and on (cluster, job, instance) (up offset $__range == 1)) or increase(${series}[$__range]))`;
 // Growth since a short time ago, as a whole number. increase() would miss one of a few events: that between the last scrape before its
 // window and the first one within.
 export const grownSince = (ago, metric, by, ...matchers) => {

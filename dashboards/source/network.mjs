@@ -44,7 +44,7 @@ export default dashboard({
 			timeseries('Requests by site and status', 'Requests that were answered.', 'reqps', topRates('etw_http_requests_total', 'site, code', '{{site}}: {{code}}')),
 			timeseries('Requests by application pool', 'By request queue, which is the application pool of IIS. _none: answered from the cache of HTTP.sys.', 'reqps', topRates('etw_http_requests_total', 'pool', '{{pool}}')),
 			timeseries('Response time by site', 'Median and 99th percentile, from the arrival of the request until its response was sent. Buckets are a factor of 2 apart.', 's', quantiles('etw_http_request_duration_seconds', 'site', '{{site}}'), { width: 8 }),
-			timeseries('Responses that could not be sent', 'In each interval, by site.', 'short', [counted('etw_http_send_errors_total', 'site', '{{site}}')], { bars: true, width: 8 }),
+			timeseries('Responses not sent', 'Responses that could not be sent, in each interval, by site.', 'short', [counted('etw_http_send_errors_total', 'site', '{{site}}')], { bars: true, width: 8, noValue: 'None, or the collector "http" is off.' }),
 			timeseries('Connections accepted', 'All sites together.', 'suffix:conn/s', [query(`sum(rate(etw_http_connections_total${at()}[$__rate_interval]))`, 'accepted')], { width: 8 })),
 		optIn('SMB server', ['smb_server'], 'What clients do on the shares of the host. Events of the provider Microsoft-Windows-SMBServer, known from its manifest and never seen. Clients that were connected before the exporter started count as _unknown.',
 			timeseries('Read by share', 'Bytes that clients read.', 'binBps', topRates('etw_smb_server_read_bytes_total', 'share', '{{share}}')),

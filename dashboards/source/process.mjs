@@ -1,4 +1,4 @@
-import { at, closed, dashboard, grown, grownSince, hostPage, instant, ofFiles, ofProcess, optIn, processOn, quantile, quantiles, query, rate, row, stat, table, timeseries, windows } from './lib.mjs';
+import { at, closed, dashboard, grown, grownOf, grownSince, hostPage, instant, ofFiles, ofProcess, optIn, processOn, quantile, quantiles, query, rate, row, stat, table, timeseries, windows } from './lib.mjs';
 
 // Of the process that is chosen; `by` are labels, none for one series.
 const its = (metric, by, legend, ...matchers) => query(rate(metric, by, ofProcess, ...matchers), legend);
@@ -36,7 +36,7 @@ export default dashboard({
 		row('Memory, page faults and processor',
 			timeseries('Memory', 'Of all instances. Commit that rises and never falls is a leak.', 'bytes', [gauge('etw_process_commit_bytes', 'process', 'commit'), gauge('etw_process_working_set_bytes', 'process', 'working set'), gauge('etw_process_private_working_set_bytes', 'process', 'private working set')], { ...quarter, noValue: 'No reading of memory in the time range (collector "process_memory").' }),
 			timeseries('Hard page faults', 'Page faults that read the disk. The thread waits meanwhile.', 'suffix:faults/s', [its('etw_memory_hard_faults_total', 'instance', '{{instance}}')], quarter),
-			timeseries('Bytes read by hard page faults', 'A part of what is paged in.', 'binBps', [its('etw_memory_hard_fault_read_bytes_total', 'instance', '{{instance}}')], quarter),
+			timeseries('Read by hard faults', 'Bytes read by hard page faults; a part of what is paged in.', 'binBps', [its('etw_memory_hard_fault_read_bytes_total', 'instance', '{{instance}}')], quarter),
 			timeseries('CPU', 'Share of the time of all processors of a host, by samples.', 'percentunit', [query(`sum by (instance) (rate(${samples}${at(ofProcess)}[$__rate_interval])) / ${allSamples('instance', '$__rate_interval')}`, '{{instance}}')], quarter)),
 		row('Starts, exits and threads',
 			timeseries('Starts and exits', 'In each interval. Exits by result: a crash is an exit with an exception code, an error is an exit with any other code except 0.', 'short', [
@@ -59,9 +59,9 @@ export default dashboard({
 		row('Hosts and events',
 			table('Hosts', 'The same process on every host, in the time range, whichever hosts are chosen above. The link shows this page for the host.', { instance: 'Host' }, [
 				['Running', `sum by (instance) (etw_process_instances${everywhere()})`, 'short', { width: 80 }],
-				['Starts', `round(sum by (instance) (increase(etw_process_starts_total${everywhere()}[$__range])))`, 'short', { width: 60 }],
-				['Crashes', `round(sum by (instance) (increase(etw_process_exits_total${everywhere('result="crash"')}[$__range])))`, 'short', { width: 75, steps: [[1, 'red']] }],
-				['Written', `sum by (instance) (increase(etw_file_written_bytes_total${everywhere(ofFiles)}[$__range]))`, 'bytes', { width: 80 }],
+				['Starts', `round(${grownOf(`etw_process_starts_total${everywhere()}`, 'instance')})`, 'short', { width: 60 }],
+				['Crashes', `round(${grownOf(`etw_process_exits_total${everywhere('result="crash"')}`, 'instance')})`, 'short', { width: 75, steps: [[1, 'red']] }],
+				['Written', grownOf(`etw_file_written_bytes_total${everywhere(ofFiles)}`, 'instance'), 'bytes', { width: 80 }],
 			], { height: 7, links: { instance: processOn } }),
 			timeseries('Events by provider', 'Events that the process writes itself, and those that the kernel writes about it.', 'suffix:ev/s', [its('etw_events_total', 'provider', '{{provider}}')], { width: 24, height: 8 })),
 		optIn('Scheduler', ['sched'], '',

@@ -261,8 +261,9 @@ static bool look_at_configuration(struct request *request, struct problems *prob
 	struct setup setup;
 	bool good;
 
-	if (!setup_open(&setup, config_load(request->arguments.words[0], problems, err), &options,
-			err)) {
+	if (!setup_open(&setup,
+			config_load_or_collector(request->arguments.words[0], problems, err),
+			&options, err)) {
 		return false;
 	}
 	good = add_configured(&needs, &setup, manifests, err) &&

@@ -162,8 +162,13 @@ expect_exit 2 'sample\.etl is a recording; --config\.file takes a configuration 
 	"$work/sample.etl" -o "$work/out.html"
 printf 'collector: mine\nhelp: M.\ndefault: on\nmetrics: []\n' >"$work/mine.yaml"
 printf 'collector_files: [mine.yaml]\n' >"$work/my.yaml"
+expect_exit 2 'mine\.yaml:1:1: this is a collector; a configuration names it under collector_files$' "$ETW_EXPORTER" --check-config --config.file "$work/mine.yaml"
+# These two take a collector alone as well.
+for command in "$ETWTOOL check" "$ETWTOOL doctor"; do
+	$command "$work/mine.yaml" >"$work/out" 2>&1 || fail "$command mine.yaml: $(cat "$work/out")"
+done
+"$ETWTOOL" check "$work/mine.yaml" | grep -q '^collectors on: .*mine' || fail "check of a collector alone does not switch it on"
 for command in "$ETWTOOL check" "$ETWTOOL doctor" "$ETW_EXPORTER --check-config --config.file"; do
-	expect_exit 2 'mine\.yaml:1:1: this is a collector; a configuration names it under collector_files$' $command "$work/mine.yaml"
 	$command "$work/my.yaml" >"$work/out" 2>&1 || fail "$command my.yaml: $(cat "$work/out")"
 done
 printf 'collector_files: [my.yaml]\n' >"$work/wrong.yaml"
