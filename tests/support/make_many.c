@@ -9,6 +9,7 @@
  *   processes   processes of a hundred names that run at once, each with a thread and a write
  *   names       the same, each process with a name of its own: about ten series for each
  *   starts      processes that start and end one after the other, at most a thousand at once
+ *   renewed     the same, each with a name of its own and a write
  *   files       files, each written once, whose names come at the end
  *   processors  processors that take turns, a record each, five hundred records for each of them
  */
@@ -134,7 +135,7 @@ static void names(struct many *m)
 	running(m, UINT32_MAX);
 }
 
-static void starts(struct many *m)
+static void passing(struct many *m, uint32_t names, bool writes)
 {
 	char name[32];
 
@@ -144,18 +145,32 @@ static void starts(struct many *m)
 		if (i >= RUNNING_MOST) {
 			uint32_t id = FIRST_ID + 4 * (uint32_t)(i % RUNNING_MOST);
 
-			snprintf(name, sizeof name, "program-%u.exe", (unsigned)(i % NAMES));
+			snprintf(name, sizeof name, "program-%u.exe",
+				 (unsigned)((i - RUNNING_MOST) % names));
 			add_thread(m, OP_STOP, id);
 			add_process(m, OP_STOP, id, name);
 		}
 		if (i < m->count) {
 			uint32_t id = FIRST_ID + 4 * (uint32_t)(i % RUNNING_MOST);
 
-			snprintf(name, sizeof name, "program-%u.exe", (unsigned)(i % NAMES));
+			snprintf(name, sizeof name, "program-%u.exe", (unsigned)(i % names));
 			add_process(m, OP_START, id, name);
 			add_thread(m, OP_START, id);
+			if (writes) {
+				write_file(m, id, FILE_KEY);
+			}
 		}
 	}
+}
+
+static void starts(struct many *m)
+{
+	passing(m, NAMES, false);
+}
+
+static void renewed(struct many *m)
+{
+	passing(m, UINT32_MAX, true);
 }
 
 static void files(struct many *m)
@@ -199,8 +214,9 @@ static const struct {
 	const char *name;
 	void (*write)(struct many *m);
 } rows[] = {
-	{ "pages", pages },   { "processes", processes }, { "names", names },
-	{ "starts", starts }, { "files", files },         { "processors", processors },
+	{ "pages", pages },           { "processes", processes }, { "names", names },
+	{ "starts", starts },         { "renewed", renewed },     { "files", files },
+	{ "processors", processors },
 };
 
 static bool write_many(const char *path, size_t row, uint32_t count, struct etw_error *err)
