@@ -3,7 +3,7 @@
 """Keeps exporters busy for a time and says whether they stay as they are: soak.py WORK SECONDS [METRICS_PROTO], run by soak.sh.
 
 `replay` replays a recording in a loop, with TLS and users; `live` has sessions of the fake ETW, which are given events in bursts; `limits`
-and `names` replay a recording while their limits on series change, `names` one in which 400 programs a second, each with a name of its own,
+and `names` replay a recording while their limits on series change, `names` one in which 1,000 programs a second, each with a name of its own,
 come and go. SOAK_EXPORTERS has the names of those that run. Threads of this program scrape, reload and misbehave. A counter of one page is
 never above the same counter of a later page, in whatever formats the two are, except where series are evicted; and the same holds for sums that must agree, such as events by process and events by session.
 After each burst the sums of the sessions are what the fake machine says it emitted, exactly.
@@ -506,9 +506,15 @@ def check_end(exporter, before):
         return exporter.samples[-1].files <= before.files and exporter.samples[-1].threads <= before.threads
 
     exporter.until(quiet, lambda: f"{exporter.samples[-1]} stays, before the clients {before}")
-    losses = sum_of(exporter.counters("text"), "etw_exporter_memory_losses_total")
+    page = exporter.counters("text")
+    losses = sum_of(page, "etw_exporter_memory_losses_total")
     if losses:
         faults.add(f"{exporter.name}: {losses} losses for want of memory")
+    if exporter.name == "names":
+        done = {name: sum_of(page, f"etw_exporter_series_{name}_total") for name in ("evicted", "overflow")}
+        print(f"names: series evicted and events beyond a limit: {done}")
+        if exporter.samples[-1].time >= FLAT_FROM_S and not all(done.values()):
+            faults.add("names: the limits were not reached, or nothing was evicted")
     exporter.end()
 
 
@@ -545,7 +551,7 @@ MAKERS = {
     "replay": make_replay,
     "live": make_live,
     "limits": lambda: make_limited("limits", f"--replay.file={WORK / 'sample.etl'}", "--replay.speed=20"),
-    "names": lambda: make_limited("names", f"--replay.file={WORK / 'names.etl'}", "--replay.speed=2"),
+    "names": lambda: make_limited("names", f"--replay.file={WORK / 'names.etl'}", "--replay.speed=20"),
 }
 
 JOBS = {

@@ -14,7 +14,7 @@ seconds=10
 seconds=${SOAK_SECONDS:-$seconds}
 
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
-"$MAKE_MANY" "$work/names.etl" renewed 12000
+"$MAKE_MANY" "$work/names.etl" renewed 30000
 tls_files
 if has_protobuf_reader; then
 	"$python" -B "$SOURCE_DIR/tests/e2e/soak.py" "$work" "$seconds" "$metrics_proto"

@@ -9,9 +9,10 @@
  *   processes   processes of a hundred names that run at once, each with a thread and a write
  *   names       the same, each process with a name of its own: about ten series for each
  *   starts      processes that start and end one after the other, at most a thousand at once
- *   renewed     the same, each with a name of its own and a write
- *   files       files, each written once, whose names come at the end
- *   processors  processors that take turns, a record each, five hundred records for each of them
+ *   renewed     the same, each with a name of its own and a write; in ten minutes, so that series
+ * of names that are gone can be evicted files       files, each written once, whose names come at
+ * the end processors  processors that take turns, a record each, five hundred records for each of
+ * them
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -135,12 +136,13 @@ static void names(struct many *m)
 	running(m, UINT32_MAX);
 }
 
-static void passing(struct many *m, uint32_t names, bool writes)
+static void passing(struct many *m, uint32_t names, bool writes, unsigned minutes)
 {
+	uint64_t steps = m->count + (uint64_t)RUNNING_MOST;
 	char name[32];
 
-	m->steps = m->count + (uint64_t)RUNNING_MOST;
-	for (uint64_t i = 0; i < m->steps; i++) {
+	m->steps = steps / minutes;
+	for (uint64_t i = 0; i < steps; i++) {
 		next_step(m, 0, 4);
 		if (i >= RUNNING_MOST) {
 			uint32_t id = FIRST_ID + 4 * (uint32_t)(i % RUNNING_MOST);
@@ -165,12 +167,12 @@ static void passing(struct many *m, uint32_t names, bool writes)
 
 static void starts(struct many *m)
 {
-	passing(m, NAMES, false);
+	passing(m, NAMES, false, 1);
 }
 
 static void renewed(struct many *m)
 {
-	passing(m, UINT32_MAX, true);
+	passing(m, UINT32_MAX, true, 10);
 }
 
 static void files(struct many *m)
