@@ -9,7 +9,10 @@
 - No file of packaging/ names an address of a registry or of a download, except for examples.
 """
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import yaml
@@ -44,7 +47,7 @@ def check_labels():
 
 def check_daemonset():
     documents = {one["kind"]: one for one in yaml.safe_load_all(text("packaging/kubernetes/daemonset.yaml"))}
-    expect("daemonset.yaml: its kinds", set(documents) == {"Namespace", "ServiceAccount", "ConfigMap", "DaemonSet"})
+    expect("daemonset.yaml: its kinds", set(documents) == {"Namespace", "ServiceAccount", "DaemonSet"})
     names = {one["metadata"].get("namespace", one["metadata"]["name"]) for one in documents.values()}
     expect(f"daemonset.yaml: namespaces {names}", len(names) == 1)
     template = documents["DaemonSet"]["spec"]["template"]
@@ -63,13 +66,43 @@ def check_daemonset():
     for probe, path in (("livenessProbe", "/-/healthy"), ("readinessProbe", "/-/ready")):
         expect(f"daemonset.yaml: {probe}", container[probe]["httpGet"]["path"] == path)
     # The mounted configuration is the one that the program reads.
-    config = documents["ConfigMap"]
-    file = next(iter(config["data"]))
+    kustomization = yaml.safe_load(text("packaging/kubernetes/kustomization.yaml"))
+    config = kustomization["configMapGenerator"][0]
+    file = config["files"][0]
     mount = container["volumeMounts"][0]
     expect("daemonset.yaml: the configuration", f"--config.file=%CONTAINER_SANDBOX_MOUNT_POINT%{mount['mountPath']}/{file}" in container["args"]
-           and pod["volumes"][0]["configMap"]["name"] == config["metadata"]["name"] and mount["name"] == pod["volumes"][0]["name"])
-    keys = set(yaml.safe_load(config["data"][file]))
+           and pod["volumes"][0]["configMap"]["name"] == config["name"] and config["namespace"] in names and mount["name"] == pod["volumes"][0]["name"])
+    expect("kustomization.yaml: its resources", kustomization["resources"] == ["daemonset.yaml"])
+    keys = set(yaml.safe_load(text(f"packaging/kubernetes/{file}")))
     expect(f"daemonset.yaml: keys of the configuration {keys}", keys <= set(yaml.safe_load(text("config/etw_exporter.yaml"))))
+
+
+# The example of a kustomization in the README, built where there is kubectl: what it names is changed, and nothing else.
+def check_kustomization():
+    folder, readme = ROOT / "packaging/kubernetes", text("packaging/kubernetes/README.md")
+    files = dict(re.findall(r"```yaml\n# ((?:kustomization|etw_exporter)\.yaml)\n(.*?)```", readme.partition("## Values of your own")[2].partition("\n## ")[0], re.S))
+    expect(f"kubernetes/README.md: files {sorted(files)}", len(files) == 2)
+    if not shutil.which("kubectl"):
+        print("no kubectl: the kustomizations were not built")
+        return
+    with tempfile.TemporaryDirectory() as work:
+        shutil.copytree(folder, Path(work, "etw_exporter/packaging/kubernetes"))
+        Path(work, "mine").mkdir()
+        for name, content in files.items():
+            Path(work, "mine", name).write_text(content, encoding="utf-8")
+        built = [{one["kind"]: one for one in yaml.safe_load_all(subprocess.run(["kubectl", "kustomize", path], check=True, capture_output=True).stdout)}
+                 for path in (folder, Path(work, "mine"))]
+    base, mine = built
+    for kinds in built:
+        used = kinds["DaemonSet"]["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"]
+        expect(f"kubernetes: the pods use {used}", used == kinds["ConfigMap"]["metadata"]["name"] and used.startswith("etw-exporter-"))
+    expect("kubernetes/README.md: the configuration", mine["ConfigMap"]["data"] == {"etw_exporter.yaml": files["etw_exporter.yaml"]})
+    expect("kubernetes/README.md: the namespace", mine["DaemonSet"]["metadata"]["namespace"] == yaml.safe_load(files["kustomization.yaml"])["namespace"])
+    pods = [kinds["DaemonSet"]["spec"]["template"]["spec"] for kinds in built]
+    changed = {key for key in pods[0] if pods[0][key] != pods[1][key]}
+    expect(f"kubernetes/README.md: it changes {changed}", changed == {"containers", "nodeSelector", "volumes"})
+    changed = {key for key in pods[0]["containers"][0] if pods[0]["containers"][0][key] != pods[1]["containers"][0][key]}
+    expect(f"kubernetes/README.md: it changes {changed}", changed == {"image", "resources"})
 
 
 # The PodMonitor chooses the pods of the DaemonSet, and gives them the job that the alerts look for.
@@ -101,7 +134,7 @@ def check_addresses():
                        re.search(r"(^|\.)example\.(org|net|com)$|^schemas\.microsoft\.com$|^www\.debian\.org$|^aka\.ms$|^openvex\.dev$", host))
 
 
-for check in (check_labels, check_daemonset, check_podmonitor, check_dockerfile, check_addresses):
+for check in (check_labels, check_daemonset, check_kustomization, check_podmonitor, check_dockerfile, check_addresses):
     check()
 print("\n".join(faults) or "ok")
 sys.exit(1 if faults else 0)

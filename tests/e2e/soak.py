@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Keeps two exporters busy for a time and says whether they stay as they are: soak.py WORK SECONDS [METRICS_PROTO], run by soak.sh.
+"""Keeps exporters busy for a time and says whether they stay as they are: soak.py WORK SECONDS [METRICS_PROTO], run by soak.sh.
 
-One replays a recording in a loop, with TLS and users; the other has sessions of the fake ETW, which are given events in bursts.
-Threads of this program scrape, reload and misbehave. A counter of one page is never above the same counter of a later page, in
-whatever formats the two are; and the same holds for sums that must agree, such as events by process and events by session.
+`replay` replays a recording in a loop, with TLS and users; `live` has sessions of the fake ETW, which are given events in bursts; `limits`
+and `names` replay a recording while their limits on series change, `names` one in which 1,000 programs a second, each with a name of its own,
+come and go. SOAK_EXPORTERS has the names of those that run. Threads of this program scrape, reload and misbehave. A counter of one page is
+never above the same counter of a later page, in whatever formats the two are, except where series are evicted; and the same holds for sums that must agree, such as events by process and events by session.
 After each burst the sums of the sessions are what the fake machine says it emitted, exactly.
 
 Memory is flat when the median of the last quarter of the run is not above that of the second quarter by more than RSS_RATIO and
@@ -316,6 +317,29 @@ def reload(exporter, choose):
         over.wait(choose.uniform(0.2, 2))
 
 
+def change_limits(exporter, choose):
+    """Nearly each file has other limits on series than the one before."""
+    while not over.is_set():
+        series, each = choose.randint(500, 20000), choose.randint(100, 5000)
+        replace(exporter.config, f"limits: {{ series: {series}, series_per_family: {each} }}\n".encode())
+        status, _, body = exporter.ask("POST", "/-/reload")
+        if status != 200:
+            faults.add(f"{exporter.name}: {series} series, {each} per family are answered with {status}: {body[:200]}")
+        count(f"changed limits, {exporter.name}")
+        over.wait(choose.uniform(1, 5))
+
+
+def scrape_totals(exporter, choose):
+    """Single series go, and come again, but what they have counted stays in the sum of their family."""
+    last = 0
+    while not over.is_set():
+        now = sum_of(exporter.counters(choose.choice(list(FORMATS)), choose.choice(["identity", "gzip", "zstd"])), "etw_events_total")
+        if now < last:
+            faults.add(f"{exporter.name}: {last} events, then {now}")
+        last = now
+        over.wait(1)
+
+
 def replace(path, data):
     new = path.with_suffix(".new")
     new.write_bytes(data)
@@ -466,6 +490,15 @@ def check_flat(exporter):
     print(f"{exporter.name}: {'; '.join(rows)}; {len(exporter.samples)} samples", flush=True)
 
 
+def print_memory(exporter):
+    """By the minute, of a run that has many of them."""
+    minutes = collections.defaultdict(list)
+    for sample in exporter.samples:
+        minutes[int(sample.time // 60)].append(sample.memory / 1e6)
+    for minute, each in minutes.items() if len(minutes) > 5 else ():
+        print(f"{exporter.name}: minute {minute:3}: {min(each):6.2f} to {max(each):6.2f} MB, median {statistics.median(each):6.2f}")
+
+
 def check_end(exporter, before):
     """When the clients are gone, there are no more files and threads than before they came, and nothing was lost."""
     def quiet():
@@ -473,9 +506,15 @@ def check_end(exporter, before):
         return exporter.samples[-1].files <= before.files and exporter.samples[-1].threads <= before.threads
 
     exporter.until(quiet, lambda: f"{exporter.samples[-1]} stays, before the clients {before}")
-    losses = sum_of(exporter.counters("text"), "etw_exporter_memory_losses_total")
+    page = exporter.counters("text")
+    losses = sum_of(page, "etw_exporter_memory_losses_total")
     if losses:
         faults.add(f"{exporter.name}: {losses} losses for want of memory")
+    if exporter.name == "names":
+        done = {name: sum_of(page, f"etw_exporter_series_{name}_total") for name in ("evicted", "overflow")}
+        print(f"names: series evicted and events beyond a limit: {done}")
+        if exporter.samples[-1].time >= FLAT_FROM_S and not all(done.values()):
+            faults.add("names: the limits were not reached, or nothing was evicted")
     exporter.end()
 
 
@@ -500,9 +539,26 @@ def make_live():
     return exporter
 
 
+def make_limited(name, *arguments):
+    """Its limits on series change with each reload, from far below to far above what it needs."""
+    exporter = Exporter(name, EXPORTER, "--replay.loop", *arguments)
+    exporter.folder.mkdir()
+    exporter.config.write_text("limits: { series: 20000 }")
+    return exporter
+
+
+MAKERS = {
+    "replay": make_replay,
+    "live": make_live,
+    "limits": lambda: make_limited("limits", f"--replay.file={WORK / 'sample.etl'}", "--replay.speed=20"),
+    "names": lambda: make_limited("names", f"--replay.file={WORK / 'names.etl'}", "--replay.speed=20"),
+}
+
 JOBS = {
     "replay": [scrape, scrape, compare_formats, reload, renew, misbehave, misbehave],
     "live": [burst, scrape, compare_formats, reload, misbehave],
+    "limits": [scrape_totals, change_limits],
+    "names": [scrape_totals, change_limits],
 }
 
 
@@ -529,7 +585,7 @@ def run(exporters, seed):
 def main():
     seed = int(os.environ.get("SOAK_SEED", random.SystemRandom().randrange(1 << 31)))
     print(f"{SECONDS:.0f} s; SOAK_SEED={seed}", flush=True)
-    exporters = [make_replay(), make_live()]
+    exporters = [MAKERS[name]() for name in os.environ.get("SOAK_EXPORTERS", " ".join(MAKERS)).split()]
     for exporter in exporters:
         exporter.start()
         exporter.counters("text")
@@ -537,6 +593,7 @@ def main():
     run(exporters, seed)
     for exporter in exporters:
         if time.monotonic() - started >= SECONDS:
+            print_memory(exporter)
             check_flat(exporter)
         try:
             check_end(exporter, exporter.samples[0])

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Two exporters that run for a long time, with everything that happens to one: a replay in a loop, and sessions of the fake ETW;
+# Exporters that run for a long time, with everything that happens to one: replays in a loop, sessions of the fake ETW, changing limits;
 # scrapes in each format, reloads of good and bad files, renewed certificates, slow, rude and cut-off clients. No counter goes back,
 # the formats agree, what sessions were given is counted exactly, and memory, files and threads stay as they are (soak.py).
-# SOAK_SECONDS says how long: 10, and 8 hours with LONG_TESTS=1. Below 300 memory, files and threads are only printed.
+# SOAK_SECONDS says how long: 10, and 8 hours with LONG_TESTS=1; SOAK_EXPORTERS which of them: all.
+# Below 300 seconds memory, files and threads are only printed.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 for tool in python3 openssl zstd; do
@@ -13,6 +14,7 @@ seconds=10
 seconds=${SOAK_SECONDS:-$seconds}
 
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+"$MAKE_MANY" "$work/names.etl" renewed 30000
 tls_files
 if has_protobuf_reader; then
 	"$python" -B "$SOURCE_DIR/tests/e2e/soak.py" "$work" "$seconds" "$metrics_proto"

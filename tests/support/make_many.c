@@ -9,8 +9,10 @@
  *   processes   processes of a hundred names that run at once, each with a thread and a write
  *   names       the same, each process with a name of its own: about ten series for each
  *   starts      processes that start and end one after the other, at most a thousand at once
- *   files       files, each written once, whose names come at the end
- *   processors  processors that take turns, a record each, five hundred records for each of them
+ *   renewed     the same, each with a name of its own and a write; in ten minutes, so that series
+ * of names that are gone can be evicted files       files, each written once, whose names come at
+ * the end processors  processors that take turns, a record each, five hundred records for each of
+ * them
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,28 +136,43 @@ static void names(struct many *m)
 	running(m, UINT32_MAX);
 }
 
-static void starts(struct many *m)
+static void passing(struct many *m, uint32_t names, bool writes, unsigned minutes)
 {
+	uint64_t steps = m->count + (uint64_t)RUNNING_MOST;
 	char name[32];
 
-	m->steps = m->count + (uint64_t)RUNNING_MOST;
-	for (uint64_t i = 0; i < m->steps; i++) {
+	m->steps = steps / minutes;
+	for (uint64_t i = 0; i < steps; i++) {
 		next_step(m, 0, 4);
 		if (i >= RUNNING_MOST) {
 			uint32_t id = FIRST_ID + 4 * (uint32_t)(i % RUNNING_MOST);
 
-			snprintf(name, sizeof name, "program-%u.exe", (unsigned)(i % NAMES));
+			snprintf(name, sizeof name, "program-%u.exe",
+				 (unsigned)((i - RUNNING_MOST) % names));
 			add_thread(m, OP_STOP, id);
 			add_process(m, OP_STOP, id, name);
 		}
 		if (i < m->count) {
 			uint32_t id = FIRST_ID + 4 * (uint32_t)(i % RUNNING_MOST);
 
-			snprintf(name, sizeof name, "program-%u.exe", (unsigned)(i % NAMES));
+			snprintf(name, sizeof name, "program-%u.exe", (unsigned)(i % names));
 			add_process(m, OP_START, id, name);
 			add_thread(m, OP_START, id);
+			if (writes) {
+				write_file(m, id, FILE_KEY);
+			}
 		}
 	}
+}
+
+static void starts(struct many *m)
+{
+	passing(m, NAMES, false, 1);
+}
+
+static void renewed(struct many *m)
+{
+	passing(m, UINT32_MAX, true, 10);
 }
 
 static void files(struct many *m)
@@ -199,8 +216,9 @@ static const struct {
 	const char *name;
 	void (*write)(struct many *m);
 } rows[] = {
-	{ "pages", pages },   { "processes", processes }, { "names", names },
-	{ "starts", starts }, { "files", files },         { "processors", processors },
+	{ "pages", pages },           { "processes", processes }, { "names", names },
+	{ "starts", starts },         { "renewed", renewed },     { "files", files },
+	{ "processors", processors },
 };
 
 static bool write_many(const char *path, size_t row, uint32_t count, struct etw_error *err)
