@@ -7,8 +7,9 @@
  * (etw_kernel_flag_keywords). Providers have GUID, level and keywords in both tools. Neither can do
  * all that a live session of the exporter does: WPR with the schema used here and logman have no
  * filters by event id, payload or process, so a recording has more events than the rules count, and
- * logman has no groups beyond the 32 flags. The NT Kernel Logger accepts no other provider, so
- * logman writes two files, one for the kernel and one for the rest; WPR merges its two files.
+ * logman has no groups beyond the 32 flags. Neither passes arguments to a provider; the profile
+ * says so where one needs them. The NT Kernel Logger accepts no other provider, so logman writes
+ * two files, one for the kernel and one for the rest; WPR merges its two files.
  *
  * Source: "WPRControlProfiles Schema", "EventProvider", "2. System and Event Provider Definitions",
  * "WPR Command-Line Options" (Microsoft Learn) for profiles: elements have this order, the Id of a
@@ -211,6 +212,10 @@ static void add_event_provider(struct etw_text *out, const struct etw_provider_s
 	guid_format(&spec->guid, guid);
 	if (spec->name && !etw_provider_spec_nameless(spec)) {
 		add_comment(out, spec->name);
+	}
+	if (spec->arguments) {
+		add_comment(out, "WPR passes no arguments; without them this provider writes no "
+				 "counters");
 	}
 	text_add_format(out, "    <EventProvider Id=\"EventProvider_%zu\" Name=\"", number + 1);
 	if (etw_provider_spec_nameless(spec)) {

@@ -216,7 +216,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "etw_exporter on {{ $labels.instance }} refuses its changed configuration",
-"description": "The exporter goes on with the earlier configuration, and a restart would fail.",
+"description": "The exporter continues with the earlier configuration, and a restart would fail.",
 "runbook": "The log of the exporter names file, line and mistake, and `etw_exporter --check-config --config.file=FILE` too. Mend the file and reload.",
 "runbook_url": c.runbookBase + "#etwconfigreloadfailed",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=551810&var-instance={{ $labels.instance | urlquery }}",
@@ -246,7 +246,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "The web configuration of {{ $labels.instance }} cannot be used",
-"description": "The exporter goes on with the earlier certificate, authorities and users.",
+"description": "The exporter continues with the earlier certificate, authorities and users.",
 "runbook": "The log of the exporter says what is wrong, and `etw_exporter --check-config --web.config.file=FILE` too. A certificate and its key have to be replaced both.",
 "runbook_url": c.runbookBase + "#etwwebconfigbroken",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=475287&var-instance={{ $labels.instance | urlquery }}",

@@ -38,7 +38,7 @@ export const alerts = [
 			{
 				alert: 'EtwConfigReloadFailed', severity: 'warning', for: '5m', expr: 'max by (<labels>) (etw_exporter_config_last_reload_successful) == 0', panel: ['etw-health', 'Reloads'],
 				when: 'a changed configuration is refused',
-				summary: `${host} refuses its changed configuration`, description: 'The exporter goes on with the earlier configuration, and a restart would fail.',
+				summary: `${host} refuses its changed configuration`, description: 'The exporter continues with the earlier configuration, and a restart would fail.',
 				runbook: 'The log of the exporter names file, line and mistake, and `etw_exporter --check-config --config.file=FILE` too. Mend the file and reload.',
 			},
 			{
@@ -50,7 +50,7 @@ export const alerts = [
 			{
 				alert: 'EtwWebConfigBroken', severity: 'warning', for: '15m', expr: 'max by (<labels>) (etw_exporter_web_config_last_reload_successful) == 0', panel: ['etw-health', 'Web configuration'],
 				when: 'a changed web configuration is refused',
-				summary: 'The web configuration of {{ $labels.instance }} cannot be used', description: 'The exporter goes on with the earlier certificate, authorities and users.',
+				summary: 'The web configuration of {{ $labels.instance }} cannot be used', description: 'The exporter continues with the earlier certificate, authorities and users.',
 				runbook: 'The log of the exporter says what is wrong, and `etw_exporter --check-config --web.config.file=FILE` too. A certificate and its key have to be replaced both.',
 			},
 			{

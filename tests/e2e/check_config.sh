@@ -343,7 +343,7 @@ sed "s/==: 4096/'!~': 4096/; s/'!=': System/'>': System/" signs.yaml >signs2.yam
 sed -i 's/: signs$/: signs2/; s/signs_total/signs2_total/' signs2.yaml
 printf 'collector_files: [signs2.yaml]\n' >signs2_config.yaml
 refused signs2_config.yaml <<'END'
-signs2.yaml:12:30: unknown key '!~'; known: field, eq, ne, lt, le, gt, ge, in, has, lacks, starts, ends, matches
+signs2.yaml:12:30: unknown key '!~'; known: field, eq, ne, lt, le, gt, ge, in, has, lacks, starts, ends, matches, exists
 END
 
 # ---- the shipped configuration and config/README.md list every collector with its default ----

@@ -31,11 +31,9 @@ ALL_KEYWORDS = 0xffffffffffffffff
 
 
 def guids(folder):
-    """Name -> GUID, from the manifests and from the list of providers without one."""
-    found = {}
+    """Name -> GUID, from the manifests and the list of well-known providers."""
     with open(os.path.join(folder, "..", "lib", "source", "well_known_providers.txt"), encoding="utf-8") as lines:
-        for guid, name in (line.split(None, 1) for line in lines if not line.startswith("#")):
-            found[name.strip()] = guid
+        found = {line.split(" ", 1)[1].strip(): line.split(" ", 1)[0] for line in lines if not line.startswith("#")}
     for path in glob.glob(os.path.join(folder, "manifests", "*.man")):
         for element in xml.etree.ElementTree.parse(path).iter():
             if element.tag.endswith("}provider"):
@@ -61,7 +59,7 @@ def check(tool, config, profile, collectors, guid_of):
     for needs in (collector.get("needs") or {} for collector in collectors):
         kernel |= set(needs.get("kernel", []))
         for spec in needs.get("providers", []):
-            parts = spec.split(":") + [""] * 4
+            parts = (spec["provider"] if isinstance(spec, dict) else spec).split(":") + [""] * 4
             name, level, _, keywords = parts[:4]
             providers[guid_of[name]] = (int(level or 0), int(keywords, 0) if keywords else ALL_KEYWORDS)
     report, root = doctor(tool, config, profile)

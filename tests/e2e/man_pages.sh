@@ -75,7 +75,7 @@ expect 'error' "$(complete_bash etw_exporter --log.level err)" "bash: words behi
 expect 'a b.etl' "$(complete_bash etw_exporter --replay.file = a)" "bash: a file with a blank"
 expect 'folder' "$(complete_bash etwtool providers 'a b.etl' --export-manifests f)" "bash: a folder"
 expect '' "$(complete_bash etw_exporter --replay.speed '')" "bash: any number"
-expect "$(printf '%s\n' --no-collector.defender --no-collector.disk --no-collector.disk_cause --no-collector.dns --no-collector.dotnet)" "$(complete_bash etw_exporter --no-collector.d)" "bash: collectors"
+expect "$(printf '%s\n' --no-collector.defender --no-collector.disk --no-collector.disk_cause --no-collector.dns --no-collector.dotnet --no-collector.dotnet_counters)" "$(complete_bash etw_exporter --no-collector.d)" "bash: collectors"
 expect "$(printf '%s\n' stats summary)" "$(complete_bash etwtool s | grep -v sessions)" "bash: commands"
 while read -r command; do
 	found=$(complete_bash etwtool "$command" o)
