@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads and locks of Linux.
+ * Clocks, threads and locks of Linux.
  *
  * A new thread blocks all signals except those that a fault of the thread itself raises, and
  * SIGPROF for profilers; the main thread takes the requests to the program (os_process_posix.c).
@@ -15,6 +15,41 @@
 #include <stdlib.h>
 
 #include "base/os_posix.h"
+
+/* ---- clocks ---- */
+
+uint64_t os_monotonic_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t os_thread_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t os_thread_cpu_ns_of(const struct os_thread *thread)
+{
+	clockid_t clock;
+
+	/* For a thread that has ended this fails with ESRCH, or reading the clock fails with
+	 * EINVAL. */
+	if (pthread_getcpuclockid(thread->handle, &clock) != 0) {
+		return 0;
+	}
+	return clock_ns(clock);
+}
+
+uint64_t os_unix_time_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+void os_utc(time_t unix_seconds, struct tm *utc)
+{
+	*utc = (struct tm){ 0 };
+	gmtime_r(&unix_seconds, utc);
+}
 
 struct thread_start {
 	void (*run)(void *context);

@@ -80,4 +80,12 @@ void text_add_shown_bytes(struct etw_text *text, const char *bytes, size_t size)
 bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size,
 		     struct etw_error *err);
 
+/* ---- HTML ---- */
+
+/*
+ * Adds any text as the content of an element or of a quoted attribute: it is escaped, and U+FFFD
+ * replaces characters that mislead readers (utf8_steers_terminal()) and invalid UTF-8.
+ */
+void text_add_html(struct etw_text *html, const char *text);
+
 #endif

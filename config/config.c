@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "base/client_address.h"
+#include "base/files.h"
 #include "base/glob.h"
-#include "base/missing_path.h"
 #include "base/os.h"
 #include "base/series.h"
 #include "base/text.h"

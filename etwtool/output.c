@@ -20,7 +20,6 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/progress.h"
 #include "etwtool/tool.h"
 #include "metrics/exposition.h"
 

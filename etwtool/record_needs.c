@@ -27,7 +27,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/html.h"
+#include "base/text.h"
 #include "etwtool/tool.h"
 #include "exporter/rules/language/rule_set.h"
 

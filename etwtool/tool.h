@@ -16,7 +16,7 @@
 #include "base/command_line.h"
 #include "base/guid.h"
 #include "base/json.h"
-#include "base/progress.h"
+#include "base/print.h"
 #include "base/text.h"
 
 struct config;

@@ -14,7 +14,7 @@
 
 #include <inttypes.h>
 
-#include "base/html.h"
+#include "base/text.h"
 #include "exporter/runner.h"
 #include "exporter/setup.h"
 

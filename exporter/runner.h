@@ -17,7 +17,7 @@
 #include <etw/recording.h>
 
 #include "base/error.h"
-#include "base/progress.h"
+#include "base/print.h"
 #include "base/utc.h"
 #include "exporter/pipeline.h"
 #include "exporter/recorder/flight.h"

@@ -16,7 +16,7 @@
 #include <etw/recording.h>
 #include <etw/schema.h>
 
-#include "base/chosen.h"
+#include "base/array.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/tool.h"
 

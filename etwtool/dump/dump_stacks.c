@@ -21,7 +21,6 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/map.h"
-#include "base/sort.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/tool.h"
 

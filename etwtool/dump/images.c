@@ -17,7 +17,6 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/intern.h"
-#include "base/sort.h"
 #include "base/text.h"
 
 enum {

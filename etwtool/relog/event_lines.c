@@ -30,7 +30,7 @@
 
 #include "base/array.h"
 #include "base/guid.h"
-#include "base/json_read.h"
+#include "base/json.h"
 #include "base/map.h"
 #include "base/text.h"
 

@@ -33,7 +33,6 @@
 #include "base/cursor.h"
 #include "base/guid.h"
 #include "base/os.h"
-#include "base/store.h"
 #include "base/utf8.h"
 #include "config/builtin.h"
 

@@ -12,7 +12,7 @@
 #include <etw/record.h>
 #include <etw/recording.h>
 
-#include "base/chosen.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "base/os.h"
 #include "etwtool/event_filter.h"

@@ -27,7 +27,7 @@
 #include <etw/mirror.h>
 
 #include "base/array.h"
-#include "base/json_read.h"
+#include "base/json.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "etwtool/event_fields.h"

@@ -38,7 +38,6 @@
 
 #include "base/array.h"
 #include "base/os.h"
-#include "base/sort.h"
 #include "base/text.h"
 #include "etwtool/relog/kept_stacks.h"
 #include "exporter/track/describing.h"

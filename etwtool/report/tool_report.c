@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/html.h"
 #include "base/os.h"
+#include "base/text.h"
 #include "config/builtin.h"
 #include "config/problems.h"
 #include "etwtool/report/report.h"

@@ -23,7 +23,6 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/progress.h"
 #include "base/utc.h"
 #include "base/utf8.h"
 #include "config/problems.h"

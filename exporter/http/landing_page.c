@@ -15,8 +15,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/html.h"
 #include "base/os.h"
+#include "base/text.h"
 #include "config/builtin.h"
 #include "exporter/http/server_internal.h"
 #include "exporter/version.h"

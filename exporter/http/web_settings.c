@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "base/files.h"
-#include "base/missing_path.h"
 #include "base/text.h"
 #include "config/yaml_rows.h"
 #include "exporter/http/auth.h"

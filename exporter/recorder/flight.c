@@ -30,7 +30,6 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "base/sort.h"
 #include "config/yaml.h"
 #include "exporter/recorder/recording.h"
 #include "exporter/recorder/trigger.h"

@@ -9,7 +9,7 @@
 #include <etw/mirror.h>
 
 #include "base/error.h"
-#include "base/json_read.h"
+#include "base/json.h"
 #include "lib/decode/schema.h"
 
 /* Returns whether a located element of the field already has this value in the form that dumps

@@ -5,8 +5,8 @@
 #include <etw/describe.h>
 #include <etw/mirror.h>
 
-#include "base/json_read.h"
-#include "base/store.h"
+#include "base/cursor.h"
+#include "base/json.h"
 #include "lib/decode/schema.h"
 
 /* TlgIn_t of TraceLoggingProvider.h. */

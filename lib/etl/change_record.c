@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "base/store.h"
 
 /* ---- fields of headers ---- */
 

@@ -15,7 +15,7 @@
 #include <etw/recording.h>
 #include <etw/source.h>
 
-#include "base/chosen.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "lib/etl/record.h"
 #include "lib/etl/scan.h"

@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/glob.h"
 #include "base/os.h"
-#include "base/progress.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"

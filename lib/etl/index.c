@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/sort.h"
 
 bool etl_so_far_admits(const struct etl_so_far *so_far, const struct etl_place *place,
 		       uint64_t records)

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "base/store.h"
+#include "base/cursor.h"
 
 uint64_t logfile_ticks_per_second(const struct etw_writer_options *options)
 {

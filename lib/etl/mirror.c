@@ -24,8 +24,8 @@
 #include <etw/kernel.h>
 #include <etw/mirror.h>
 
+#include "base/cursor.h"
 #include "base/memory.h"
-#include "base/store.h"
 #include "base/text.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"

@@ -4,7 +4,7 @@
 
 #include <etw/kernel.h>
 
-#include "base/store.h"
+#include "base/cursor.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
 #include "lib/etl/mirror_internal.h"

@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cursor.h"
 #include "base/os.h"
-#include "base/store.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
 #include "lib/etl/mirror_internal.h"

@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/sort.h"
 
 /* A record of a buffer whose times go backwards. */
 struct position {

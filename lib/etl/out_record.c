@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/store.h"
+#include "base/cursor.h"
 
 enum {
 	COMPACT_HEADER_SIZE = 24,

@@ -37,9 +37,9 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/files.h"
 #include "base/glob.h"
-#include "base/missing_path.h"
-#include "base/progress.h"
+#include "base/print.h"
 #include "base/text.h"
 
 enum {

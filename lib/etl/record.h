@@ -16,7 +16,7 @@
 
 #include <etw/source.h>
 
-#include "base/chosen.h"
+#include "base/array.h"
 #include "lib/source/event_record.h"
 
 enum {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/store.h"
+#include "base/cursor.h"
 #include "lib/etl/output.h"
 #include "lib/etl/record.h"
 #include "lib/etl/unpack.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/html.h"
+#include "base/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

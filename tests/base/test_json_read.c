@@ -2,7 +2,7 @@
 /*
  * JSON as it is read: every type, escapes, and what is refused with which sentence.
  */
-#include "base/json_read.h"
+#include "base/json.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,6 @@
 /*
  * How often a message is logged, by a clock of the test's own.
  */
-#include "base/log_limit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

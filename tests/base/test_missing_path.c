@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/missing_path.h"
+#include "base/files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/progress.h"
+#include "base/print.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /*
  * Items are sorted, and no order of them costs more than another.
  */
-#include "base/sort.h"
+#include "base/array.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "base/json_read.h"
+#include "base/json.h"
 #include "base/map.h"
 #include "config/builtin.h"
 #include "etwtool/event_fields.h"

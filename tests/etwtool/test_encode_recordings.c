@@ -16,7 +16,6 @@
 #include <etw/mirror.h>
 
 #include "base/json.h"
-#include "base/json_read.h"
 #include "base/map.h"
 #include "etwtool/event_fields.h"
 #include "tests/support/each_event.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/store.h"
+#include "base/cursor.h"
 #include "lib/decode/event_info.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/inband_manifest.h"

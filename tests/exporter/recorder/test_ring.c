@@ -13,7 +13,6 @@
 
 #include "base/cursor.h"
 #include "base/os.h"
-#include "base/store.h"
 #include "exporter/recorder/ring.h"
 
 enum { PAYLOAD_MAX = 600, RECORDS = 60000, LARGE_PAYLOAD = 60000, LARGE_RECORDS = 5000 };

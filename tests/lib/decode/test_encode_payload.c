@@ -16,7 +16,7 @@
 
 #include <etw/mirror.h>
 
-#include "base/json_read.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "lib/decode/schema.h"
 #include "tests/support/exact_copy.h"

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "base/json_read.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "tests/support/decoded_text.h"
 #include "tests/support/exact_copy.h"

@@ -14,7 +14,6 @@
 #include <etw/mirror.h>
 
 #include "base/cursor.h"
-#include "base/store.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
 #include "lib/etl/order.h"

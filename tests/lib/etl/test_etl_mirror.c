@@ -18,7 +18,6 @@
 
 #include "base/cursor.h"
 #include "base/os.h"
-#include "base/store.h"
 #include "lib/etl/index.h"
 #include "lib/etl/order.h"
 #include "tests/support/assert_hex.h"
