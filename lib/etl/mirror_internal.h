@@ -9,8 +9,8 @@
 #include <etw/mirror.h>
 
 #include "lib/etl/index.h"
-#include "lib/etl/jobs.h"
 #include "lib/etl/logfile_header.h"
+#include "lib/etl/unpack.h"
 #include "lib/etl/writer.h"
 
 enum {
