@@ -11,7 +11,7 @@
  * Everything comes from the recording, so both number and bytes are bounded. What does not fit is
  * counted, and the command reports it.
  */
-#include "etwtool/export_manifests.h"
+#include "etwtool/recorded_schemas.h"
 
 #include <stdlib.h>
 #include <string.h>

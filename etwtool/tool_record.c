@@ -38,7 +38,7 @@
 #include "base/os.h"
 #include "base/utc.h"
 #include "etwtool/recording.h"
-#include "etwtool/relog/split.h"
+#include "etwtool/relog/relog.h"
 #include "etwtool/tool.h"
 #include "exporter/recorder/recording.h"
 #include "exporter/recorder/tap.h"

@@ -24,7 +24,6 @@
 #include "exporter/version.h"
 #include "selftest/kit_etw.h"
 #include "selftest/kit_files.h"
-#include "selftest/kit_kernel.h"
 #include "selftest/kit_machine.h"
 
 enum {

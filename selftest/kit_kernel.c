@@ -10,7 +10,6 @@
  * and its size, which are pointers, and its process; an event of a deferred procedure call or an
  * interrupt begins with its start, a time, and the routine.
  */
-#include "selftest/kit_kernel.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares two recordings (etwtool diff): rows (diff_rows.c) and conditions on them
- * (diff_conditions.c), which tool_diff.c shows. One thread uses it.
+ * Compares two recordings (etwtool diff): rows and conditions on them (diff_rows.c), which
+ * tool_diff.c shows. One thread uses it.
  */
 #ifndef ETWTOOL_DIFF_DIFF_H
 #define ETWTOOL_DIFF_DIFF_H

@@ -5,8 +5,8 @@
  * Each recording is replayed as the exporter does, and the exposition that a scrape would return is
  * read back into series (page_series.h); so every number here is one that `--once` prints.
  * diff_rows.c chooses what is compared, and the order. Lost events are reported first, because they
- * make every difference doubtful. Conditions (diff_conditions.c) use all series, including those
- * that the table does not show.
+ * make every difference doubtful. Conditions use all series, including those that the table does
+ * not show.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -38,7 +38,6 @@
 #include "base/cursor.h"
 #include "base/glob.h"
 #include "base/utf8.h"
-#include "etwtool/relog/pseudonyms.h"
 
 /* ---- which fields are names ---- */
 

@@ -17,7 +17,7 @@
  * Lines are written by hand and by programs, so each error names its key and what was expected. An
  * unknown key is an error, because it is probably misspelt.
  */
-#include "etwtool/relog/event_lines.h"
+#include "etwtool/relog/relog.h"
 
 #include <inttypes.h>
 #include <stdio.h>

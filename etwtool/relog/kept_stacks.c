@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "etwtool/relog/kept_stacks.h"
+#include "etwtool/relog/relog.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@
  */
 #include <etw/schema.h>
 
-#include "etwtool/relog/pseudonyms.h"
+#include "etwtool/relog/anonymise.h"
 
 #include <stdlib.h>
 #include <string.h>

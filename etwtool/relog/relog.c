@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-#include "etwtool/relog/event_lines.h"
-
 /* ---- changes ---- */
 
 /*

@@ -17,7 +17,7 @@
  * An event of another version may lack a field. The event then stays unchanged. It is an error only
  * if no event has the field; set_fields_found() reports it with the nearest name.
  */
-#include "etwtool/relog/set_fields.h"
+#include "etwtool/relog/relog.h"
 
 #include <inttypes.h>
 #include <stdio.h>

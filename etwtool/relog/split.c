@@ -15,7 +15,7 @@
  *
  * Call stacks belong to the time of their event, which may be in the previous part. Keys of stacks
  * are defined after they are used, so definitions get a second small file. A part takes only the
- * definitions that it needs (etwtool/relog/kept_stacks.h), because a session defines stacks as long
+ * definitions that it needs (etwtool/relog/relog.h), because a session defines stacks as long
  * as it runs, and all of them would be too many.
  *
  * Cuts by size follow the buffers in the order of their first times. The whole size of a buffer
@@ -26,7 +26,6 @@
  * for all buffers from the first to the last of both. Parts then have the same records, but more of
  * the input is read for each, and a cut by size lies between such runs of buffers.
  */
-#include "etwtool/relog/split.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +38,7 @@
 #include "base/array.h"
 #include "base/os.h"
 #include "base/text.h"
-#include "etwtool/relog/kept_stacks.h"
+#include "etwtool/relog/relog.h"
 #include "exporter/track/describing.h"
 
 enum { PARTS_MOST = 999999 };

@@ -15,7 +15,7 @@
  *
  * Events without the names of their processes and files, or without their layouts, are of little
  * use. So records that describe others stay too (exporter/track/describing.h), even if the filter
- * leaves them out. Call stacks stay with their events (etwtool/relog/kept_stacks.h).
+ * leaves them out. Call stacks stay with their events (etwtool/relog/relog.h).
  *
  * Names are removed last (--anonymise), from a recording that is otherwise complete: so it makes no
  * difference how a record came into it.
@@ -33,7 +33,6 @@
 
 #include "base/os.h"
 #include "etwtool/relog/anonymise.h"
-#include "etwtool/relog/kept_stacks.h"
 #include "etwtool/relog/relog.h"
 
 struct relog {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/utf8.h"
-#include "etwtool/top/terminal.h"
+#include "etwtool/top/top.h"
 
 /*
  * Returns the key of a sequence. Source: "XTerm Control Sequences", section "PC-Style Function

@@ -13,7 +13,7 @@
  */
 #define _DEFAULT_SOURCE /* SIGWINCH */
 
-#include "etwtool/top/terminal.h"
+#include "etwtool/top/top.h"
 
 #include <assert.h>
 #include <errno.h>

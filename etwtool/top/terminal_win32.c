@@ -6,7 +6,7 @@
  * stop (os_stop_catch()), on a thread of the system; so the loop waits in short slices and checks
  * for them. Older consoles do not support the sequences: terminal_is_here() is false.
  */
-#include "etwtool/top/terminal.h"
+#include "etwtool/top/top.h"
 
 #include <stdlib.h>
 #include <windows.h>

@@ -27,7 +27,6 @@
 #include "base/utf8.h"
 #include "config/problems.h"
 #include "etwtool/tool.h"
-#include "etwtool/top/terminal.h"
 #include "etwtool/top/top.h"
 
 #define NS_PER_S    1e9

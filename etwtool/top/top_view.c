@@ -26,9 +26,8 @@
 #include <etw/record.h>
 
 #include "base/memory.h"
-#include "base/utf8.h"
-#include "etwtool/top/terminal.h"
 #include "base/utc.h"
+#include "base/utf8.h"
 
 enum { VALUE_WIDTH = 9, VALUE_WIDTH_EXACT = 20, NAME_LEAST = 12, PIECES_MOST = 12 };
 

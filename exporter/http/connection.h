@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection of a client. It belongs to the reception, or to the worker that answers its
+ * The connections of clients: what they request, their list, and waiting for them.
+ *
+ * A connection belongs to the reception, or to the worker that answers its
  * request, and goes from one to the other under the lock of dispatch.c.
  */
 #ifndef EXPORTER_HTTP_CONNECTION_H
@@ -12,9 +14,44 @@
 #include <stdint.h>
 
 #include "base/client_address.h"
-#include "exporter/http/request_head.h"
 #include "exporter/http/sockets.h"
 #include "exporter/http/tls.h"
+
+/* ---- request heads (request_head.c) ---- */
+
+/*
+ * Finds and checks the head of an HTTP request, byte by byte as it arrives (RFC 9112).
+ */
+
+enum {
+	REQUEST_HEAD_SIZE_MAX = 16384 - 1, /* civetweb's buffer needs one byte more */
+	REQUEST_HEADERS_MAX = 64,          /* civetweb ignores further headers */
+};
+
+enum head_result {
+	HEAD_PARTIAL, /* more bytes are needed */
+	HEAD_WHOLE,
+	HEAD_REFUSED,
+};
+
+struct request_head {
+	size_t begin, end;               /* offsets of the head in the bytes, with its empty line */
+	size_t target_begin, target_end; /* offsets of the path with its query */
+	bool keep_alive; /* the client may send further requests on the connection */
+	bool has_body;   /* bytes of the request follow the head */
+	int status;      /* for HEAD_REFUSED: the status of the answer, for example 400 */
+};
+
+/*
+ * Checks the bytes of a request that have arrived. The caller sets *seen to 0 before the first call
+ * for a request; the function keeps in it how many bytes it need not read again. A head that does
+ * not follow RFC 9112 is refused: a lenient reader and a proxy in front of it may disagree about
+ * where a request ends. A whole head is changed in place where the RFC allows several readings, so
+ * that later readers see only one: a target in absolute form becomes its path, and tabs in values
+ * become blanks.
+ */
+enum head_result request_head_read(char *bytes, size_t size, size_t *seen,
+				   struct request_head *head);
 
 enum connection_state {
 	CONNECTION_HANDSHAKE, /* the reception waits for the TLS handshake */
@@ -48,7 +85,7 @@ struct connection {
 	uint64_t since_ns;    /* when the connection became idle, queued or answered */
 	uint64_t deadline_ns; /* when the present state ends */
 	uint64_t active_ns;   /* when the reception last received from it or answered */
-	bool in_slices;       /* used by wait_set.c */
+	bool in_slices;       /* used by wait_set_wait() */
 	size_t index;         /* index in the list of the reception */
 	struct connection *next, *previous; /* neighbours in a list of dispatch.c */
 	uint64_t turn;                      /* its place in the queues of dispatch.c */
@@ -157,5 +194,41 @@ void handshake_turns_begin(struct handshake_turns *turns);
 /* Takes the turn of an address. Returns false if the address had its turn in this pass, or the pass
  * has no turns left. */
 bool handshake_turns_take(struct handshake_turns *turns, const struct client_address *address);
+
+/* ---- waiting for connections ---- */
+
+/*
+ * Waits for many connections at once. Most of them are silent and add little to the cost of a wait.
+ */
+
+enum {
+	WAIT_SET_SILENT_MS = 100, /* a connection is silent if it sent nothing for this long */
+	WAIT_SET_FEW = 64,        /* this many silent connections are waited for like others */
+	WAIT_SET_KEPT = 64,       /* if there are more: those waited for that had a request */
+	WAIT_SET_SLICES = 10,     /* the others are polled in this many slices, one after another */
+};
+
+struct wait_set; /* opaque; one thread */
+
+/* others: the number of sockets that are not connections; most: the most connections. Returns NULL
+ * without memory. */
+struct wait_set *wait_set_new(size_t others, size_t most);
+void wait_set_free(struct wait_set *set); /* NULL is fine */
+
+/*
+ * Waits until one of the other sockets or an idle connection of the list can be read, can be
+ * written (if TLS waits for that), or is closed by its client. Returns after wait_ms even if
+ * nothing is ready, and after some milliseconds while silent connections are polled in slices.
+ * now_ns: of os_monotonic_ns() at the time of the call.
+ */
+void wait_set_wait(struct wait_set *set, const socket_handle *others, size_t other_count,
+		   const struct connection_list *list, unsigned wait_ms, uint64_t now_ns);
+
+/* Returns whether one of the other sockets was ready after the wait. index: in `others`. */
+bool wait_set_other_ready(const struct wait_set *set, size_t index);
+
+/* Returns the connections that were ready after the wait, each once. The array is valid until the
+ * next wait, except for connections that have ended meanwhile. */
+struct connection *const *wait_set_ready(const struct wait_set *set, size_t *count);
 
 #endif

@@ -12,7 +12,7 @@
  * level 1 on the whole page. A zstd stream states how much memory its reader needs: RFC 9659 allows
  * 8 MB, level 1 needs 512 KiB.
  */
-#include "exporter/http/encode.h"
+#include "exporter/http/negotiate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,6 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/text.h"
-#include "exporter/http/collect.h"
 #include "exporter/http/negotiate.h"
 #include "exporter/http/server_internal.h"
 #include "exporter/http/web_config.h"

@@ -5,7 +5,7 @@
  * A client occupies a worker only while its request is answered. Before that it is an entry in the
  * set of sockets that this thread waits for, and a buffer of at most 16 KiB that grows as the head
  * arrives. The thread never blocks on a client: it accepts, continues TLS handshakes, reads the
- * bytes that have arrived, and hands over a connection as soon as request_head.h says that its head
+ * bytes that have arrived, and hands over a connection as soon as request_head.c says that its head
  * is whole. Heads that are refused are answered here. The thread does not wait for the body of a
  * request, because no page reads one. When a worker gives a connection back, the thread reads the
  * next request from it or closes it. To close, the server ends its side and waits a while for the
@@ -20,7 +20,7 @@
  * the listeners for a moment, so that it does not spin.
  *
  * A pass of the loop looks at every entry of the list, which is cheap. Polling all of their sockets
- * is not, so wait_set.h chooses which sockets are polled in a pass.
+ * is not, so connection.h chooses which sockets are polled in a pass.
  */
 #include "exporter/http/reception.h"
 
@@ -30,7 +30,6 @@
 #include "base/os.h"
 #include "exporter/http/connection.h"
 #include "exporter/http/dispatch.h"
-#include "exporter/http/wait_set.h"
 
 #define MS UINT64_C(1000000)
 

@@ -21,7 +21,7 @@
  * form is valid for OPTIONS alone and means the server as a whole; only single pages answer
  * OPTIONS, so it is refused with 405.
  */
-#include "exporter/http/request_head.h"
+#include "exporter/http/connection.h"
 
 #include <stdint.h>
 #include <string.h>

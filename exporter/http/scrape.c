@@ -14,7 +14,6 @@
 
 #include "base/log.h"
 #include "base/os.h"
-#include "exporter/http/encode.h"
 #include "exporter/http/negotiate.h"
 #include "exporter/http/server_internal.h"
 #include "metrics/exposition.h"

@@ -58,7 +58,7 @@ struct http_options {
 	 * collectors. */
 	void (*collectors)(void *context, scrape_collector_visit *visit, void *visitor);
 	void *collectors_context;
-	bool disable_exporter_metrics; /* see exporter/http/collect.h */
+	bool disable_exporter_metrics; /* see exporter/http/negotiate.h */
 	/* The most scrapes at the same time, up to 72. A further one waits while the slowest client
 	 * is cut off, and gets 503 after 5 seconds. 0: twice as many as there are processors, and
 	 * besides those whose clients read slowly, 72 in all. */

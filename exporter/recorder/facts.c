@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <etw/kernel.h>
 
-#include "exporter/recorder/facts.h"
+#include "exporter/recorder/ring.h"
 
 #include <stdlib.h>
 #include <string.h>

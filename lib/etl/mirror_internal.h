@@ -9,9 +9,9 @@
 #include <etw/mirror.h>
 
 #include "lib/etl/index.h"
-#include "lib/etl/jobs.h"
 #include "lib/etl/logfile_header.h"
-#include "lib/etl/output.h"
+#include "lib/etl/unpack.h"
+#include "lib/etl/writer.h"
 
 enum {
 	MIRROR_USUAL_SIZE = 64 << 10, /* of a buffer */

@@ -12,8 +12,8 @@
  *
  * If the content of a compressed buffer has changed, it is compressed again (lib/etl/unpack.c).
  * That takes several times as long as all other work and needs only the buffer, so helper threads
- * do it (lib/etl/jobs.h). The pieces that are being compressed are in a ring buffer and are written
- * in order. Readers limit what compressed buffers may unpack to at a place in the file
+ * do it (lib/etl/unpack.h). The pieces that are being compressed are in a ring buffer and are
+ * written in order. Readers limit what compressed buffers may unpack to at a place in the file
  * (lib/etl/index.h); the place is known when a buffer is written, and a buffer beyond the limit is
  * written uncompressed.
  */

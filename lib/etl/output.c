@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/etl/output.h"
+#include "lib/etl/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,6 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
-#include "lib/etl/output.h"
 #include "lib/etl/record.h"
 #include "lib/etl/unpack.h"
 

@@ -15,7 +15,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "exporter/http/encode.h"
+#include "exporter/http/negotiate.h"
 #include "exporter/http/server.h"
 #include "exporter/runner.h"
 #include "exporter/setup.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs etwtool top on a pseudo terminal and reads its screen, for top.sh.
 
-The screen takes only the control sequences of etwtool/top/terminal.h; any other one is a fault, and so is a character beyond the
+The screen takes only the control sequences of etwtool/top/top.h; any other one is a fault, and so is a character beyond the
 last column. A test waits for a condition on the screen, never for a time.
 """
 import fcntl

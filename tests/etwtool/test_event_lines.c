@@ -3,7 +3,7 @@
  * Lines of a dump become records that dump alike, for every record of the sample and the reference
  * recordings; and lines by hand, right and wrong.
  */
-#include "etwtool/relog/event_lines.h"
+#include "etwtool/relog/relog.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

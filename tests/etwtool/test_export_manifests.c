@@ -3,7 +3,7 @@
  * Names of the files that manifests are exported to, which of two manifests is exported, and what
  * becomes of more descriptions than there is room for.
  */
-#include "etwtool/export_manifests.h"
+#include "etwtool/recorded_schemas.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include <etw/kernel.h>
 #include <etw/mirror.h>
 
-#include "etwtool/relog/kept_stacks.h"
+#include "etwtool/relog/relog.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

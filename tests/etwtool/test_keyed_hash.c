@@ -2,7 +2,7 @@
 /*
  * The test vectors of SipHash-2-4: key 00 01 … 0f, input 00 01 … of a growing length.
  */
-#include "etwtool/relog/pseudonyms.h"
+#include "etwtool/relog/anonymise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /*
  * Pseudonyms: what stays, what changes, and which structure is left.
  */
-#include "etwtool/relog/pseudonyms.h"
+#include "etwtool/relog/anonymise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  */
 #include <etw/mirror.h>
 
-#include "etwtool/relog/set_fields.h"
+#include "etwtool/relog/relog.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Parts of a recording: together they have each of its records once, also at the ends of time and
  * with more buffers than are noted.
  */
-#include "etwtool/relog/split.h"
+#include "etwtool/relog/relog.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

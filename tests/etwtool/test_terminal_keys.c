@@ -3,7 +3,7 @@
  * Keys as terminals send them. Sequences by "XTerm Control Sequences", section "PC-Style Function
  * Keys".
  */
-#include "etwtool/top/terminal.h"
+#include "etwtool/top/top.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What etwtool/top/terminal.h promises of a console of Windows: keys, sizes, and modes that are
+ * What etwtool/top/top.h promises of a console of Windows: keys, sizes, and modes that are
  * restored.
  *
  * Under Wine there is a console in a terminal only: tests/e2e/windows.sh runs this test in one.
  */
-#include "etwtool/top/terminal.h"
+#include "etwtool/top/top.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "exporter/http/connection.h"
 #include "exporter/http/negotiate.h"
-#include "exporter/http/request_head.h"
 #include "exporter/http/web_settings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

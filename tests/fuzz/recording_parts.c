@@ -145,13 +145,6 @@ void parts_read(struct recording_parts *parts, const uint8_t *data, size_t size)
 
 /* ---- parts to bytes ---- */
 
-static void store_u32(uint8_t *at, size_t value)
-{
-	for (unsigned i = 0; i < 4; i++) {
-		at[i] = (uint8_t)(value >> 8 * i);
-	}
-}
-
 /* Writes the records of a buffer from out on; returns their size, or SIZE_MAX if there is no room.
  */
 static size_t store_records(const struct recording_parts *parts, size_t first, size_t count,
@@ -201,9 +194,10 @@ size_t parts_store(const struct recording_parts *parts, uint8_t *data, size_t mo
 			return 0;
 		}
 		memcpy(data + at, buffer->header, ETL_BUFFER_HEADER_SIZE);
-		store_u32(data + at + BUFFER_SIZE_AT, ETL_BUFFER_HEADER_SIZE + size + filler);
-		store_u32(data + at + BUFFER_SAVED_END_AT, end);
-		store_u32(data + at + BUFFER_END_AT, end);
+		store_u32(data + at + BUFFER_SIZE_AT,
+			  (uint32_t)(ETL_BUFFER_HEADER_SIZE + size + filler));
+		store_u32(data + at + BUFFER_SAVED_END_AT, (uint32_t)end);
+		store_u32(data + at + BUFFER_END_AT, (uint32_t)end);
 		memcpy(data + at + ETL_BUFFER_HEADER_SIZE, bytes, size);
 		memset(data + at + ETL_BUFFER_HEADER_SIZE + size, 0xff, filler);
 		at += ETL_BUFFER_HEADER_SIZE + size + filler;

@@ -3,7 +3,6 @@
  * What the kit reads from a recording of kernel events: its table, and the answers to assumptions,
  * each confirmed, refuted and left open.
  */
-#include "selftest/kit_kernel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

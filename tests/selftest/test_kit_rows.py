@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Keeps the assumptions that etw_selftest --out tests (selftest/kit_etw_table_win32.c) equal to the documents.
+"""Keeps the assumptions that etw_selftest --out tests (selftest/kit_etw_probes_win32.c) equal to the documents.
 
 Each row of tests/fake_etw/BEHAVIOUR.md that is marked **assumed** is a row of the table, and each section of docs/windows.md with
 such a mark is one that begins with W and its number; other facts of docs/windows.md may be tested, too. A row of the table that
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TABLE = "selftest/kit_etw_table_win32.c"
+TABLE = "selftest/kit_etw_probes_win32.c"
 
 
 def read(path):

@@ -2,7 +2,7 @@
 /*
  * collect[] and exclude[]: which families a scrape has, and which queries are refused.
  */
-#include "exporter/http/collect.h"
+#include "exporter/http/negotiate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

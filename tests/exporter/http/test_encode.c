@@ -2,7 +2,7 @@
 /*
  * Encoders: a page that was compressed in chunks is the page again, in bounded memory.
  */
-#include "exporter/http/encode.h"
+#include "exporter/http/negotiate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

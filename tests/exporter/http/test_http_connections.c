@@ -12,8 +12,8 @@
 
 #include "base/os.h"
 #include "base/text.h"
+#include "exporter/http/connection.h"
 #include "exporter/http/server.h"
-#include "exporter/http/wait_set.h"
 #include "tests/support/system.h"
 
 struct fixture {
@@ -237,7 +237,7 @@ static void some_answers_end_the_connection(void **state)
 		  "HTTP/1.1 200 " },
 		{ GET("/nothing"), "HTTP/1.1 404 " },
 		{ "POST /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 405 " },
-		/* What request_head.h refuses is answered without a worker. */
+		/* What request_head.c refuses is answered without a worker. */
 		{ "GET / HTTP/1.1\r\nHost : x\r\n\r\n", "HTTP/1.1 400 " },
 		{ "GET / HTTP/1.1\nHost: x\n\n", "HTTP/1.1 400 " },
 		{ "GET / HTTP/3.0\r\nHost: x\r\n\r\n", "HTTP/1.1 505 " },

@@ -3,7 +3,7 @@
  * Request heads: what is whole, what is refused and how, and that the cuts between packets make no
  * difference.
  */
-#include "exporter/http/request_head.h"
+#include "exporter/http/connection.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

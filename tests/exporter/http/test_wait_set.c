@@ -2,7 +2,7 @@
 /*
  * Which connections a wait finds ready, at once and in turns. Each has a client's end.
  */
-#include "exporter/http/wait_set.h"
+#include "exporter/http/connection.h"
 
 #include <assert.h>
 #include <setjmp.h>

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/os.h"
-#include "lib/etl/jobs.h"
+#include "lib/etl/unpack.h"
 #include "tests/support/patience.h"
 #include "tests/support/system.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool providers --export-manifests: writes a manifest (.man) for each provider into a folder.
- * --schema and `schemas:` of a configuration read such files.
+ * Collects what a recording contains about the layouts of its providers, as manifests: the
+ * manifests of EventSources, and the descriptions (EventInfo) that a merge adds. Events that
+ * contain their own layout need none.
  */
-#ifndef ETWTOOL_EXPORT_MANIFESTS_H
-#define ETWTOOL_EXPORT_MANIFESTS_H
+#ifndef ETWTOOL_RECORDED_SCHEMAS_H
+#define ETWTOOL_RECORDED_SCHEMAS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,15 +17,6 @@
 #include "base/error.h"
 #include "base/guid.h"
 #include "base/text.h"
-#include "etwtool/tool.h"
-
-/* ---- schemas of a recording ---- */
-
-/*
- * Collects what a recording contains about the layouts of its providers, as manifests: the
- * manifests of EventSources, and the descriptions (EventInfo) that a merge adds. Events that
- * contain their own layout need none.
- */
 
 struct recorded_schemas; /* opaque */
 
@@ -52,16 +44,7 @@ bool recorded_schemas_each(struct recorded_schemas *recorded, recorded_schemas_t
  */
 uint64_t recorded_schemas_refused(const struct recorded_schemas *recorded);
 
-/* ---- the command ---- */
-
-/*
- * Writes the manifests in the recording that the first word names; with `installed`, those that
- * Windows has registered. Further words limit the providers, by name or GUID, with * and ?. Returns
- * an exit status.
- */
-int export_manifests(struct tool_arguments *arguments, const char *folder, bool installed);
-
-/* ---- exposed for tests ---- */
+/* ---- of tool_providers.c, exposed for tests ---- */
 
 /*
  * Adds the file name, without folder, for the manifest of a provider. Characters that a file name
