@@ -15,7 +15,8 @@
  *
  * Consumers cache the cells of samples and must not write into a sample that has new labels. So
  * samples are evicted in batches, in three steps, and no thread waits for another. The smaller
- * tables that a family had before it grew are freed in step 2, also with a batch of no samples.
+ * tables that a large family had before it grew are freed in step 2, also with a batch of no
+ * samples.
  *
  *  1. Retired. The family gets a table without them, and the epoch rises. Each consumer forgets its
  *     caches between two records and then stores the epoch that it has seen. A consumer that waits
@@ -47,6 +48,7 @@ enum {
 	WATCHED = 2,      /* a family is watched if less than this part of its limit is left */
 	NEARLY_FULL = 16, /* a family is nearly full if less than this part of its limit is left */
 	ROOM = 8,         /* evictions make at least this part of the limit free */
+	LARGE_TABLE = 4096, /* buckets; the table of a family of more than 2048 series */
 };
 
 /* What the cells of a sample contain. */
@@ -359,16 +361,19 @@ static bool shrink_table(struct eviction *eviction, struct family *family)
 	return old != NULL;
 }
 
-/* Returns the tables that the family had before it grew; NULL if there are none. Only the thread
- * that tends changes those of a table in use. */
+/* Returns the tables that a large family had before it grew; NULL if there are none. For a small
+ * family they are not worth that consumers forget their cells. Only the thread that tends changes
+ * those of a table in use. */
 static struct sample_table **former_tables(const struct family *family)
 {
 	struct sample_table *table = atomic_load_explicit(&family->table, memory_order_acquire);
 
-	return family->dynamic_labels != 0 && table->older ? &table->older : NULL;
+	return family->dynamic_labels != 0 && table->mask + 1 >= LARGE_TABLE && table->older ?
+		       &table->older :
+		       NULL;
 }
 
-/* Call it with the mutex: adds the former tables of all families to the batch. */
+/* Call it with the mutex: adds the former tables of large families to the batch. */
 static void retire_tables(struct registry *registry)
 {
 	struct eviction *eviction = &registry->eviction;

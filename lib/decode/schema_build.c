@@ -205,8 +205,10 @@ static bool may_repeat(struct naming *naming)
 /* Call it after all structures are closed. */
 static void name_fields_apart(struct schema_builder *builder)
 {
-	struct naming naming = { .builder = builder, .spare = 2 };
+	struct naming naming; /* an initialiser would clear all hashes, which takes time */
 
+	naming.builder = builder;
+	naming.spare = 2;
 	if (!may_repeat(&naming)) {
 		return;
 	}

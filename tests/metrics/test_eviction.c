@@ -375,26 +375,45 @@ static void a_sample_waits_until_every_consumer_has_forgotten_it(void **state)
 	registry_free(fixture.registry);
 }
 
-/* A table of 16 slots of 4 bytes, with 16 bytes before them, is half full with 8 series. */
-static void the_table_from_before_a_family_grew_is_freed(void **state)
+/*
+ * Tables have 16, 32, … slots of 4 bytes, with 16 bytes before them, and are half full before a
+ * family grows. That of 8192 is the former one for the 4097th series.
+ */
+static void tables_from_before_a_large_family_grew_are_freed(void **state)
 {
-	enum { FORMER = 16 + 16 * 4 };
-	struct fixture fixture;
+	enum { SERIES = 4097, FORMER_SLOTS = 16384 - 16, FORMER_TABLES = 10 };
+	const struct registry_limits limits = { .series_per_family = 100000 };
+	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
 	size_t grown;
 
 	(void)state;
-	set_up(&fixture, &by_process, 0);
-	for (unsigned i = 0; i < 9; i++) {
+	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
+	fixture.family = registry_family(fixture.registry, &by_process, NULL);
+	for (unsigned i = 0; i < SERIES; i++) {
 		count(&fixture, "odd", i, i + 1);
 	}
 	grown = family_memory(fixture.family);
 	shard_tend(fixture.shard, 0, 10 * SECOND);
-	assert_int_equal(family_memory(fixture.family), grown - FORMER);
-	for (unsigned i = 0; i < 9; i++) {
+	assert_int_equal(family_memory(fixture.family),
+			 grown - FORMER_SLOTS * 4 - FORMER_TABLES * 16);
+	for (unsigned i = 0; i < SERIES; i++) {
 		assert_true(has_series(&fixture, "odd", i));
 	}
 	fixture.forgotten = 0;
 	shard_tend(fixture.shard, 10 * SECOND, 20 * SECOND);
+	assert_int_equal(fixture.forgotten, 0);
+	registry_free(fixture.registry);
+}
+
+static void consumers_forget_nothing_for_the_tables_of_a_small_family(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	shard_enter(fixture.shard);
+	fixture.forgotten = 0;
+	fill(&fixture);
 	assert_int_equal(fixture.forgotten, 0);
 	registry_free(fixture.registry);
 }
@@ -609,7 +628,8 @@ int main(void)
 		cmocka_unit_test(hidden_gauges_are_given_back_and_not_counted),
 		cmocka_unit_test(a_gauge_that_is_not_zero_or_is_held_stays),
 		cmocka_unit_test(a_sample_waits_until_every_consumer_has_forgotten_it),
-		cmocka_unit_test(the_table_from_before_a_family_grew_is_freed),
+		cmocka_unit_test(tables_from_before_a_large_family_grew_are_freed),
+		cmocka_unit_test(consumers_forget_nothing_for_the_tables_of_a_small_family),
 		cmocka_unit_test(nothing_waits_for_a_consumer_that_waits),
 		cmocka_unit_test(a_name_that_comes_back_meanwhile_keeps_its_counts),
 		cmocka_unit_test(a_scrape_never_shows_the_labels_of_one_with_the_value_of_another),

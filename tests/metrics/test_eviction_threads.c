@@ -224,9 +224,92 @@ static void no_page_or_visit_shows_a_value_under_another_name(void **state)
 	registry_free(shared.registry);
 }
 
+/* ---- a family that grows while its former tables are freed ---- */
+
+enum { GROWING = 20000 };
+
+struct grower {
+	struct registry *registry;
+	struct family *family;
+	struct shard *shard;
+	struct os_thread thread;
+	const uint32_t *ids;
+	unsigned forgotten;
+};
+
+static void note_forgotten(void *context)
+{
+	++*(unsigned *)context;
+}
+
+static void grow(void *context)
+{
+	struct grower *grower = context;
+	const _Atomic(uint64_t) *epoch = registry_epoch(grower->registry);
+	uint64_t entered = 0;
+
+	for (int64_t i = 0; i < GROWING; i++) {
+		if (atomic_load_explicit(epoch, memory_order_relaxed) != entered) {
+			entered = shard_enter(grower->shard);
+		}
+		family_add(grower->family, grower->shard, &grower->ids[i], 1);
+		if (i % 256 == 255) {
+			shard_tend(grower->shard, i, i + 1);
+		}
+	}
+	shard_leave(grower->shard);
+}
+
+static void a_family_that_grows_loses_no_count(void **state)
+{
+	const struct registry_limits limits = { .series_per_family = 2 * GROWING };
+	const struct family_options options = { .name = "etw_growing_total",
+						.help = "Events.",
+						.type = FAMILY_COUNTER,
+						.labels = { "name" },
+						.label_count = 1,
+						.dynamic_labels = 1 };
+	struct registry *registry = registry_new(&limits, NULL);
+	struct family *family = registry_family(registry, &options, NULL);
+	uint32_t *ids = calloc(GROWING, sizeof *ids);
+	struct grower growers[2] = { { .forgotten = 0 } };
+	unsigned forgotten = 0;
+
+	(void)state;
+	assert_non_null(ids);
+	for (unsigned i = 0; i < GROWING; i++) {
+		char text[16];
+
+		snprintf(text, sizeof text, "n%u", i);
+		ids[i] = intern_string(registry_strings(registry), text);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		struct shard *shard = registry_shard(registry, false, NULL);
+
+		growers[i] = (struct grower){
+			.registry = registry, .family = family, .shard = shard, .ids = ids
+		};
+		shard_attend(shard, &(struct shard_owner){ .context = &growers[i].forgotten,
+							   .forget_cells = note_forgotten });
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(os_thread_start(&growers[i].thread, grow, &growers[i], NULL));
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		os_thread_join(&growers[i].thread);
+		forgotten += growers[i].forgotten;
+	}
+	assert_true(forgotten > 2); /* tables were freed */
+	assert_int_equal(family_series(family), GROWING);
+	assert_int_equal(page_sum(registry, "etw_growing_total"), 2 * GROWING);
+	free(ids);
+	registry_free(registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_family_that_grows_loses_no_count),
 		cmocka_unit_test(no_page_or_visit_shows_a_value_under_another_name),
 	};
 
