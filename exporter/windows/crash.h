@@ -20,7 +20,8 @@
  * An exception that some handler would handle also ends the process, with the code of the exception
  * as exit status, if it is a fault and os_faults_fatal() is true: ProcessTrace() catches the
  * exceptions of its callbacks, and the program would go on with torn state. Exceptions that are no
- * faults (of C++, of debuggers, of RPC) are left alone.
+ * faults (of C++, of debuggers, of RPC) are left alone, and so are faults in code that is neither
+ * the program's nor of the modules of Windows that it calls.
  *
  * The calling thread and the threads of os_thread_start() reserve stack for the handler, which they
  * need when their stack overflows.

@@ -6,8 +6,10 @@
  * which Windows runs before any handler on the stack. The vectored handler is for callbacks of
  * ProcessTrace(), which catches their exceptions, so that the filter would never run. It runs for
  * every exception of every thread, and most of these are handled, so it must be sure that the
- * exception is fatal: the thread must have set os_faults_fatal(), and the code must be one that the
- * processor raises for a mistake of the program.
+ * exception is fatal: the thread must have set os_faults_fatal(), the code must be one that the
+ * processor raises for a mistake of the program, and the instruction must be in a module that this
+ * program calls. Security products put their own code into our process, where faults may be raised
+ * and handled on purpose. A fault of ours elsewhere is found when ProcessTrace() returns.
  *
  * The thread that dies does as little as possible: it notes what happened, wakes the other thread,
  * and waits for it. That one has a whole stack, but the thread that died may hold any lock of the
@@ -67,6 +69,43 @@ static const char *fault_text(DWORD code)
 		}
 	}
 	return NULL;
+}
+
+/* The program, and the modules that callbacks of ProcessTrace() call; NULL: the program itself. */
+static const WCHAR *const module_names[] = {
+	NULL, L"ntdll.dll", L"kernelbase.dll", L"kernel32.dll", L"msvcrt.dll", L"ucrtbase.dll"
+};
+
+enum { MODULES = sizeof module_names / sizeof module_names[0] };
+
+/* Written before the handlers are installed; size 0: the module is not loaded. */
+static struct {
+	uintptr_t start, size;
+} modules[MODULES];
+
+static void find_modules(void)
+{
+	for (size_t i = 0; i < MODULES; i++) {
+		const HMODULE module = GetModuleHandleW(module_names[i]);
+		const IMAGE_DOS_HEADER *dos = (const void *)module;
+		const IMAGE_NT_HEADERS *headers;
+
+		if (module) {
+			headers = (const void *)((const char *)module + dos->e_lfanew);
+			modules[i].start = (uintptr_t)module;
+			modules[i].size = headers->OptionalHeader.SizeOfImage;
+		}
+	}
+}
+
+static bool is_in_our_code(const void *address)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < MODULES; i++) {
+		found = found || (uintptr_t)address - modules[i].start < modules[i].size;
+	}
+	return found;
 }
 
 /* Writes "etw_exporter.exe+0x1234", which a debugger with debug information maps to a source
@@ -140,7 +179,8 @@ static LONG CALLBACK on_first_chance(EXCEPTION_POINTERS *exception)
 {
 	DWORD code = exception->ExceptionRecord->ExceptionCode;
 
-	if (!os_faults_fatal() || !fault_text(code)) {
+	if (!os_faults_fatal() || !fault_text(code) ||
+	    !is_in_our_code(exception->ExceptionRecord->ExceptionAddress)) {
 		return EXCEPTION_CONTINUE_SEARCH;
 	}
 	os_set_faults_fatal(false); /* so that a fault in this function does not call it again */
@@ -170,6 +210,7 @@ bool crash_catch(void (*last_act)(void), struct etw_error *err)
 	uintptr_t thread;
 
 	crash.last_act = last_act;
+	find_modules();
 	crash.crashed = CreateEventW(NULL, TRUE, FALSE, NULL);
 	crash.done = CreateEventW(NULL, TRUE, FALSE, NULL);
 	thread = crash.crashed && crash.done ?

@@ -63,6 +63,22 @@ static void fault_in_callback(void *fatal)
 	die_of_fault(NULL);
 }
 
+/* A security product has code of its own in the process. It may fault there on purpose. */
+static void fault_elsewhere(void *unused)
+{
+	static const unsigned char code[] = { 0x31, 0xc0, 0x89, 0x00 }; /* writes to address 0 */
+	volatile bool in_callback = true;
+	void *elsewhere = VirtualAlloc(NULL, sizeof code, MEM_COMMIT, PAGE_EXECUTE_READWRITE);
+	void (*call)(void);
+
+	(void)unused;
+	memcpy(elsewhere, code, sizeof code);
+	memcpy(&call, &elsewhere, sizeof call);
+	AddVectoredExceptionHandler(0, catch_and_end_thread);
+	os_use_fault_flag(&in_callback);
+	call();
+}
+
 /* C++ raises this code for what it throws, and a handler of the program catches it. */
 static void raise_in_callback(void *unused)
 {
@@ -85,6 +101,7 @@ static void die_on_thread(const char *how)
 		{ "callback", fault_in_callback, (void *)1 },
 		{ "caught", fault_in_callback, NULL },
 		{ "thrown", raise_in_callback, NULL },
+		{ "elsewhere", fault_elsewhere, NULL },
 	};
 	struct os_thread thread;
 
@@ -154,6 +171,7 @@ static void how_a_process_dies_and_whether_it_acts_before(void **state)
 		{ "locked", EXCEPTION_ACCESS_VIOLATION, false, NULL },
 		{ "caught", 0, false, NULL },
 		{ "thrown", 0, false, NULL },
+		{ "elsewhere", 0, false, NULL },
 		{ "exit", 0, false, NULL },
 	};
 	HANDLE event = CreateEventA(NULL, TRUE, FALSE, "etw_exporter_test_crash");
