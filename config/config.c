@@ -590,6 +590,13 @@ static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node,
 
 	for (size_t i = 0; i < count; i++, entry = entry->next) {
 		if (sessions[i].logger == LOGGER_USER) {
+			/* Without kernel events the first session gets what the collectors need. */
+			if (sessions[i].provider_count == 0 && (config->kernel_events || i > 0)) {
+				return yaml_wrong(
+					in, entry->key,
+					"session '%s' has no provider: it would receive no event",
+					sessions[i].name);
+			}
 			taken = session_has_name(&sessions[i], default_session) ? entry : taken;
 			continue;
 		}
@@ -652,10 +659,7 @@ static const struct yaml_shape sessions_shape = {
 		"'additionalProperties': { 'allOf': ["
 		"{ '$ref': '#/$defs/session' }, "
 		"{ 'properties': { 'logger': { 'not': { 'const': 'nt_kernel_logger' } } }, "
-		"'not': { 'required': ['on_conflict'] } }, " ATTACHED ", "
-		"{ 'if': { 'required': ['logger'], 'properties': { 'logger': { 'const': 'user' } } }, "
-		"'then': { 'required': ['providers'], 'properties': { 'providers': { 'minItems': 1 } "
-		"} } }] }",
+		"'not': { 'required': ['on_conflict'] } }, " ATTACHED "] }",
 };
 
 /* ---- the file ---- */

@@ -648,11 +648,6 @@ static bool check_session(struct yaml_reader *in, const struct yaml_node *node, 
 		return yaml_wrong(in, yaml_find(node, "kernel_stacks"),
 				  "kernel_stacks: a user session has no kernel events");
 	}
-	if (session->logger == LOGGER_USER && session->provider_count == 0) {
-		return yaml_wrong(in, node->key,
-				  "session '%s' has no provider: it would receive no event",
-				  session->name);
-	}
 	return !nt_kernel || session->provider_count == 0 ||
 	       yaml_wrong(in, yaml_find(node, "providers"),
 			  "providers: the NT Kernel Logger takes kernel events only; give "

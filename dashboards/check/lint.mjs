@@ -27,6 +27,11 @@ function catalogue(markdown) {
 			families.set(`${name}_bucket`, [...list, 'le']).set(`${name}_sum`, list).set(`${name}_count`, list);
 		}
 	}
+	// Labels that the configuration adds (`labels:` in config/README.md).
+	for (const [name, { name: collector }] of collectorsOf(markdown)) {
+		const labels = families.get(name);
+		if (['cpu', 'disk', 'file', 'network'].includes(collector) && labels.includes('process')) labels.push('owner', 'terminal_session');
+	}
 	// What Prometheus records of its alerts; `about` is made of further labels by label_join().
 	const alerts = [...everywhere, 'alertname', 'severity', 'about'];
 	// Families of windows_exporter that the dashboards join.

@@ -296,7 +296,7 @@ alerts(c):: {
 "annotations": {
 "summary": "Session {{ $labels.session }} on {{ $labels.instance }} is not consumed",
 "description": "Events of this session are neither counted nor known to be lost.",
-"runbook": "The exporter's log says what Windows answered. Another program may own the NT Kernel Logger (`logman query -ets` lists sessions), all system loggers may be taken, or the account has lost its rights.",
+"runbook": "The exporter's log says what Windows answered. Another program may own the NT Kernel Logger (`logman query -ets` lists sessions), all system loggers may be taken (`kernel_events: off` in the configuration does without one), or the account has lost its rights.",
 "runbook_url": c.runbookBase + "#etwsessiondown",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=866035&var-instance={{ $labels.instance | urlquery }}",
 },

@@ -74,7 +74,7 @@ export const alerts = [
 				alert: 'EtwSessionDown', severity: 'critical', for: '2m', expr: `etw_session_up == 0 ${noReplay}`, panel: ['etw-health', 'Sessions up over time'],
 				when: 'a session is not read',
 				summary: `${session} is not consumed`, description: 'Events of this session are neither counted nor known to be lost.',
-				runbook: 'The exporter\'s log says what Windows answered. Another program may own the NT Kernel Logger (`logman query -ets` lists sessions), all system loggers may be taken, or the account has lost its rights.',
+				runbook: 'The exporter\'s log says what Windows answered. Another program may own the NT Kernel Logger (`logman query -ets` lists sessions), all system loggers may be taken (`kernel_events: off` in the configuration does without one), or the account has lost its rights.',
 			},
 			{
 				alert: 'EtwSessionFlapping', severity: 'warning', keep: '15m', expr: 'sum by (<labels>, session) (increase(etw_session_restarts_total[15m])) > 3', panel: ['etw-health', 'Restarts by reason'],

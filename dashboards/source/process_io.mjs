@@ -1,6 +1,7 @@
-import { at, bars, byProcess, dashboard, grown, grownCount, heatmap, instant, ofFiles, optIn, quantile, query, rate, row, stat, table, timeseries, top, topRates, topRatesAndRest, topRatesOfBoth } from './lib.mjs';
+import { at, bars, byProcess, closed, dashboard, grown, grownCount, heatmap, instant, ofFiles, optIn, quantile, query, rate, row, stat, table, timeseries, top, topRates, topRatesAndRest, topRatesOfBoth } from './lib.mjs';
 
 const written = 'etw_file_written_bytes_total', volume = `volume=~"$volume", ${ofFiles}`;
+const owned = 'owner!=""', withoutOwners = collector => `No byte of an account in the time range: none was counted (collector "${collector}"), or \`labels: [owner]\` is not set.`;
 const shareOfWritten = matcher => query(`(sum(rate(${written}${at(matcher, ofFiles)}[$__rate_interval])) or on () vector(0)) / (sum(rate(${written}${at(ofFiles)}[$__rate_interval])) > 0)`);
 
 export default dashboard({
@@ -49,6 +50,18 @@ export default dashboard({
 			stat('Unknown volume', 'Share of the bytes written to files whose name, and so whose volume, is not known.', 'percentunit',
 				shareOfWritten('volume="_unknown"'), { steps: [[0.05, 'orange'], [0.25, 'red']], width: 6, height: 6, noValue: 'no writes' }),
 			bars('Written by volume in the time range', 'Bytes that programs wrote to files.', 'bytes', [instant(grown(written, 'volume', byProcess, volume), '{{volume}}')], { height: 6 })),
+		closed('Accounts (off by default)', 'Whose programs it is, as on terminal servers. Off by default. To turn on: `labels: [owner]` in etw_exporter.yaml.',
+			timeseries('Written to files by account', 'Bytes that programs wrote to files, cached or not. The accounts that are not among the top are one band.', 'binBps',
+				topRatesAndRest(written, 'owner', '{{owner}}', byProcess, volume, owned), { stack: true, noValue: withoutOwners('file') }),
+			timeseries('Network traffic by account', 'Bytes sent and received, TCP and UDP.', 'binBps',
+				topRatesOfBoth(['etw_network_sent_bytes_total', 'etw_network_received_bytes_total'], 'owner', '{{owner}}', byProcess, owned), { stack: true, noValue: withoutOwners('network') }),
+			table('Accounts in the time range', 'By account and process, for the selected processes. To disk: bytes that threads of the process wrote to a disk.', { owner: 'Account', process: 'Process' }, [
+				['Written', grown(written, 'owner, process', byProcess, volume, owned), 'bytes', { bar: true, width: 150 }],
+				['Read', grown('etw_file_read_bytes_total', 'owner, process', byProcess, volume, owned), 'bytes'],
+				['To disk', grown('etw_disk_process_written_bytes_total', 'owner, process', byProcess, owned), 'bytes'],
+				['Sent', grown('etw_network_sent_bytes_total', 'owner, process', byProcess, owned), 'bytes'],
+				['Received', grown('etw_network_received_bytes_total', 'owner, process', byProcess, owned), 'bytes'],
+			], { width: 24, widths: { owner: 320, process: 160 }, noValue: withoutOwners('file') })),
 		optIn('Path groups', ['file_groups'], 'Declare the groups under `path_groups` in etw_exporter.yaml.',
 			timeseries('Written by path group and process', 'A file belongs to the first group whose patterns match its path.', 'binBps', topRates('etw_file_group_written_bytes_total', 'group, process', '{{group}}: {{process}}', byProcess), { stack: true }),
 			timeseries('Read by path group and process', 'A file belongs to the first group whose patterns match its path.', 'binBps', topRates('etw_file_group_read_bytes_total', 'group, process', '{{group}}: {{process}}', byProcess), { stack: true }),

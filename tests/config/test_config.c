@@ -753,6 +753,10 @@ static void without_kernel_events_all_sessions_are_user_sessions(void **state)
 	assert_int_equal(config->session_count, 2);
 	assert_string_equal(config->sessions[0].name, "etw_exporter");
 	config_free(config);
+	/* The first one gets what the collectors need. */
+	config = load_good("sessions: { a: { logger: user, flush: 5s } }\nkernel_events: off\n");
+	assert_int_equal(config->session_count, 1);
+	config_free(config);
 }
 
 /* One of a list or map with so many entries of a form that takes their numbers. */
@@ -850,6 +854,8 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		  "session may have them, others are `logger: user`" },
 		{ "sessions: { a: {}, A: { logger: user, providers: [P] } }\n",
 		  "1:20: sessions: two sessions have this name; upper and lower case are the same (first in line 1)" },
+		{ "kernel_events: off\nsessions: { a: { logger: user }, b: { logger: user } }\n",
+		  "2:34: session 'b' has no provider: it would receive no event" },
 		{ "kernel_events: off\nsessions: { a: {} }\n",
 		  "2:13: session 'a' would have kernel events, which `kernel_events: off` leaves "
 		  "out; it must be `logger: user`" },

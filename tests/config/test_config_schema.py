@@ -47,6 +47,8 @@ RIGHT_CONFIGS = [
     "sessions: { NT Kernel Logger: { logger: attach } }",
     "sessions: { NT Kernel Logger: { logger: nt_kernel_logger, on_conflict: takeover, providers: [] } }",
     "sessions: { mine: { logger: user, providers: [Microsoft-Windows-DNS-Client, 'A:4:1,0x2:0xff:0', 'B::::1'] } }",
+    # Only the program knows that without `kernel_events: off` this session would have no events.
+    "kernel_events: off\nsessions: { mine: { logger: user } }",
     "sessions: { mine: { providers: [{ provider: A, level: 5, any: 0xffffffffffffffff, all: 0, ids: { exclude: [65535] },"
     " process_ids: [4], executables: [svchost.exe], properties: [sid, session_id, stack, process_start_key, no_keyword_0],"
     " capture_state: { at_start: 1, at_stop: 0, every: 24h } }] } }",
@@ -126,8 +128,6 @@ WRONG_CONFIGS = [
     "sessions: { mine: { logger: attach, flush: 5s } }",
     "sessions: { NT Kernel Logger: { logger: nt_kernel_logger, providers: [A] } }",
     "sessions: { mine: { on_conflict: wait } }",
-    "sessions: { mine: { logger: user } }",
-    "sessions: { mine: { logger: user, providers: [] } }",
     "sessions: { mine: { buffers: { size: 15KiB } } }",
     "sessions: { mine: { buffers: { size: 20000 } } }",
     "sessions: { mine: { buffers: { size: 2MiB } } }",

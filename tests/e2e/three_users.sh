@@ -52,9 +52,14 @@ done
 # No place for a session with kernel events: the message says what helps, and then the bytes are there, with the names of processes.
 export FAKE_NO_SYSTEM_LOGGER=1
 ETW_EXPORTER=$EXPORTER_ON_FAKE
+# shellcheck disable=SC2016 # a pattern
 expect_exit 1 'all 8 with kernel events, are in use.*; `kernel_events: off` in the configuration needs none of the 8$' \
 	"$ETW_EXPORTER" --web.listen-address=127.0.0.1:0
-echo 'kernel_events: off' >config.yaml
+# The second session gets the events of processes, too, for their names.
+cat >config.yaml <<'END'
+kernel_events: off
+sessions: { one: { logger: user }, two: { logger: user, providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] } }
+END
 mkfifo commands
 exec 3<>commands
 exporter_input=commands
