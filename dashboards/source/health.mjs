@@ -1,8 +1,8 @@
 import { at, closed, dashboard, grownCount, heatmap, instant, optIn, orNone, query, quantiles, rate, row, stat, table, timeseries, topGauges, topRates } from './lib.mjs';
 
-const bySession = (metric, name) => query(rate(metric, 'instance, session'), `{{instance}} {{session}} ${name}`.trim());
+const bySession = (metric, name) => query(rate(metric, 'instance, session'), `${name && `${name}: `}{{instance}} {{session}}`);
 const gauge = (metric, by) => `sum by (${by}) (${metric}${at()})`;
-const gaugeBySession = (metric, name = '') => query(gauge(metric, 'instance, session'), `{{instance}} {{session}} ${name}`.trim());
+const gaugeBySession = (metric, name = '') => query(gauge(metric, 'instance, session'), `${name && `${name}: `}{{instance}} {{session}}`);
 const increased = metric => instant(`round(sum(increase(${metric}${at()}[$__range])))`);
 const share = (part, whole) => `sum(rate(${part}[$__rate_interval])) / (sum(rate(${whole}[$__rate_interval])) > 0)`;
 const third = { width: 8 }, half = { width: 12 }, quarter = { width: 6 }, liveOnly = { noValue: 'Only live sessions have these figures.' }, replayOnly = { noValue: 'No recording is replayed.' }, webOnly = { noValue: 'Only with --web.config.file.' }, recorderOnly = { noValue: 'No flight recorder.' };
@@ -44,7 +44,7 @@ export default dashboard({
 			timeseries('Known volumes', 'Share of the bytes read and written since the start of the session whose volume is known. It is low as long as files that were open before have no names.', 'percentunit', [gaugeBySession('etw_consumer_file_bytes_with_volume_ratio')], { ...quarter, max: 1 }),
 			timeseries('Decoding errors', 'Events that a rule could not read, by provider and reason.', 'suffix:ev/s', [query(orNone(`sum by (provider, reason) (rate(etw_decode_errors_total${at()}[$__rate_interval])) > 0`, 'reason'), '{{provider}} {{reason}}')], quarter),
 			timeseries('Invalid and late input', 'Invalid buffers and records, records that came too late to be sorted by time, events of Microsoft-Windows-Kernel-File that the kernel reports too, and impossible durations.', 'ops', [
-				bySession('etw_consumer_bad_buffers_total', 'invalid buffers'), bySession('etw_consumer_bad_records_total', 'invalid records'), bySession('etw_consumer_late_records_total', 'late records'), bySession('etw_consumer_repeated_events_total', 'repeated events'), query(`sum by (instance, metric) (rate(etw_invalid_durations_total${at()}[$__rate_interval])) > 0`, '{{instance}} no duration: {{metric}}')], quarter),
+				bySession('etw_consumer_bad_buffers_total', 'invalid buffers'), bySession('etw_consumer_bad_records_total', 'invalid records'), bySession('etw_consumer_late_records_total', 'late records'), bySession('etw_consumer_repeated_events_total', 'repeated events'), query(`sum by (instance, metric) (rate(etw_invalid_durations_total${at()}[$__rate_interval])) > 0`, 'no duration: {{instance}} {{metric}}')], quarter),
 			timeseries('Events by kind', 'The most frequent events. They are candidates for `filters` in etw_exporter.yaml.', 'suffix:ev/s', topRates('etw_provider_events_total', 'provider, event', '{{provider}} {{event}}'), { width: 24, height: 10 })),
 		closed('Buffers (live sessions)', 'For a replay, the figures are those of the recording\'s header.',
 			timeseries('Buffers of the session', 'Free buffers are the reserve: events are lost when none is left.', 'short', [

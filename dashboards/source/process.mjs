@@ -55,7 +55,7 @@ export default dashboard({
 		row('Network',
 			timeseries('Sent and received', 'TCP and UDP payload, loopback included.', 'binBps', [its('etw_network_sent_bytes_total', 'protocol', '{{protocol}} sent'), its('etw_network_received_bytes_total', 'protocol', '{{protocol}} received')], third),
 			timeseries('TCP connections', 'Outbound: made by the process; inbound: accepted by it.', 'suffix:conn/s', [its('etw_tcp_connections_total', 'direction', '{{direction}}'), its('etw_tcp_disconnects_total', 'process', 'closed')], third),
-			timeseries('TCP retransmits', 'Segments sent again in each interval: loss on the way, or a peer that is too slow.', 'short', [increases('etw_tcp_retransmits_total', 'instance', '{{instance}}')], { ...third, bars: true })),
+			timeseries('TCP retransmits', 'Segments retransmitted in each interval, after loss or because the peer answered late.', 'short', [increases('etw_tcp_retransmits_total', 'instance', '{{instance}}')], { ...third, bars: true })),
 		row('Hosts and events',
 			table('Hosts', 'The same process on every host, in the time range, whichever hosts are chosen above. The link shows this page for the host.', { instance: 'Host' }, [
 				['Running', `sum by (instance) (etw_process_instances${everywhere()})`, 'short', { width: 80 }],

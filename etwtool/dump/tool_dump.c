@@ -228,7 +228,7 @@ static const struct command_option option_rows[] = {
 
 static const char more[] = EVENT_FILTER_HELP
 	"\n"
-	"jsonl: each record as it stands in the file, in file order, names as the layout has them;\n"
+	"jsonl: each record as it is in the file, in file order, names as the layout has them;\n"
 	"fields that only the built-in manifests know are shown with --builtin.\n"
 	"csv: a column for each field of the events shown; text: a line an event. Both in time order,\n"
 	"with the process that an event belongs to and the names that rules take, and with derived\n"
