@@ -19,7 +19,8 @@ bool bench_replay_once(const char *path, const char *config, const struct config
 {
 	const struct setup_options options = { .switches = only,
 					       .switch_count = only != NULL,
-					       .disable_defaults = only != NULL };
+					       .disable_defaults = only != NULL,
+					       .skip_off = true }; /* as the exporter */
 	struct setup setup;
 	const struct runner_options replay = { .setup = &setup, .paths = &path, .path_count = 1 };
 	bool open = setup_open(&setup, setup_config(config, NULL, err), &options, err);
