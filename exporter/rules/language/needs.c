@@ -456,7 +456,7 @@ static void warn_of_arguments(const struct requests *requests, const struct requ
 			used = other;
 		}
 	}
-	if (etw_provider_spec_same_arguments(used->spec, request->spec)) {
+	if (!used || etw_provider_spec_same_arguments(used->spec, request->spec)) {
 		return;
 	}
 	yaml_warning(request->tree, request->at,
