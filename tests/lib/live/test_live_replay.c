@@ -308,6 +308,7 @@ static bool is_of_pairs(const struct line *line)
 		"etw_dotnet_gc_pause_seconds",
 		"etw_file_operation_duration_seconds",
 		"etw_file_process_operation_duration_seconds",
+		"etw_file_volume_operation_duration_seconds",
 		"etw_http_request_duration_seconds",
 		"etw_tcp_connect_duration_seconds",
 		"etw_thread_ready_duration_seconds",
