@@ -37,7 +37,7 @@
 #include "exporter/runner.h"
 #include "exporter/setup.h"
 #include "exporter/track/repeats.h"
-#include "exporter/track/state_gauges.h"
+#include "exporter/track/tracker.h"
 #include "exporter/version.h"
 #include "exporter/windows/crash.h"
 #include "exporter/windows/service.h"

@@ -21,7 +21,7 @@
 #include "etwtool/record_needs.h"
 #include "exporter/rules/engine/dry_run.h"
 #include "exporter/rules/language/rule_set.h"
-#include "exporter/track/state_gauges.h"
+#include "exporter/track/tracker.h"
 
 const char *collector_state_name(enum collector_state state)
 {

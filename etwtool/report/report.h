@@ -22,7 +22,7 @@
 #include "exporter/rules/rules.h"
 #include "exporter/runner.h"
 #include "exporter/track/derived_fields.h"
-#include "exporter/track/top_sketch.h"
+#include "exporter/track/top_paths.h"
 #include "metrics/registry.h"
 
 /* ---- series ---- */
