@@ -20,7 +20,6 @@
 #include "base/utc.h"
 #include "exporter/pace.h"
 #include "exporter/recorder/tap.h"
-#include "exporter/rules/language/probe.h"
 #include "exporter/rules/rules.h"
 #include "exporter/setup.h"
 #include "exporter/track/tracker.h"
