@@ -91,7 +91,7 @@ struct config_pattern {
 enum { PROCESS_NAMES_MAX = 64, PROCESS_NAME_GLOB_MAX = 255 };
 
 /* How processes get other names than those of their images: a ready-made list, or one rule. The
- * first rule that matches decides (exporter/track/process_names.h). */
+ * first rule that matches decides (exporter/track/names.h). */
 struct config_process_name {
 	const char *list; /* name of a ready-made list; NULL: the members below are a rule */
 	const char *image, *parent; /* patterns of names (base/glob.h), without ".exe"; NULL: any */

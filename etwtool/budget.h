@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "exporter/rules/engine/dry_run.h"
+#include "exporter/rules/rules.h"
 #include "metrics/registry.h"
 
 struct budget_input {

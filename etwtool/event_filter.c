@@ -10,7 +10,7 @@
  * leaves the record out.
  *
  * Conditions on fields are those of a rule. The pipeline evaluates them
- * (exporter/rules/language/probe.h); this file only parses them, and looks up their fields for
+ * (exporter/rules/rules.h); this file only parses them, and looks up their fields for
  * suggestions.
  */
 #include "etwtool/event_filter.h"

@@ -18,8 +18,7 @@
 #include "config/config.h"
 #include "etwtool/tool.h"
 #include "exporter/pipeline.h"
-#include "exporter/rules/engine/dry_run.h"
-#include "exporter/rules/language/probe.h"
+#include "exporter/rules/rules.h"
 #include "exporter/track/derived_fields.h"
 
 struct recording; /* opaque */

@@ -32,7 +32,7 @@
 #include "exporter/runner.h"
 #include "exporter/setup.h"
 #include "metrics/exposition.h"
-#include "metrics/texts.h"
+#include "metrics/registry.h"
 
 enum {
 	STEP_DEFAULT_MS = 15000,

@@ -36,7 +36,7 @@
 #include "exporter/rules/language/collector.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/setup.h"
-#include "exporter/track/process_names.h"
+#include "exporter/track/names.h"
 
 /* ---- names of processes ---- */
 

@@ -18,7 +18,6 @@
 #include "exporter/rules/language/decoders.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/setup.h"
-#include "exporter/track/state_gauges.h"
 #include "exporter/track/tracker.h"
 #include "metrics/registry.h"
 

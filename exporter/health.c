@@ -89,7 +89,7 @@ static const char *restart_label(size_t index)
 	return etw_restart_reason_name((enum etw_restart_reason)index);
 }
 
-static const char *names_label(size_t index)
+static const char *name_label(size_t index)
 {
 	return etw_names_source_name((enum etw_names_source)index);
 }
@@ -318,7 +318,7 @@ static const struct row rows[] = {
 	  COUNTER("etw_session_restarts_total",
 		"Restarts of the session, by reason.", LABELS(2, "session",
 		"reason")) },
-	{ SOURCE(names), .count = ETW_NAMES_COUNT, .label = names_label, .scope = OF_LIVE,
+	{ SOURCE(names), .count = ETW_NAMES_COUNT, .label = name_label, .scope = OF_LIVE,
 	  COUNTER("etw_session_names_harvested_total",
 		"Names of files that were open before, by the source they came from.", LABELS(2, "session",
 		"source")) },

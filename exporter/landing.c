@@ -13,10 +13,16 @@
 #include "exporter/landing.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "exporter/runner.h"
 #include "exporter/setup.h"
+#include "metrics/visit.h"
 
 /* ---- texts ---- */
 
@@ -330,4 +336,370 @@ void landing_add_collectors(struct etw_text *html, const struct rule_set *rules,
 	html->failed |= off.failed;
 	text_free(&off);
 	text_add_string(html, "</section>\n");
+}
+
+/* ---- the chart of the busiest processes ---- */
+
+/*
+ * The landing page shows a full chart when it is opened, so the exporter remembers what the page
+ * would have read before. Every five seconds the main thread reads the counters by process, and
+ * keeps the rates of the busiest processes of each measure. Consumers do nothing for it, and no
+ * scrape hook runs, so that what is done only for scrapes is not done.
+ *
+ * A rate needs the counters of two steps: two tables of totals by process take turns. A table has
+ * room for PROCESSES names; names beyond are not in the chart (Windows hosts run some hundred
+ * programs, and the label is the name of a program). Names are texts of the registry, which stay
+ * valid, and the registry has each only once, so two names are equal if their pointers are.
+ *
+ * The counters are read without a lock. The mutex protects what history_add_json() reads: the steps
+ * and the table `now`. Only history_step() writes them, so it may read them without the mutex.
+ */
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S  1e9
+
+enum {
+	FAMILIES_MAX = 2,
+	KEPT = 10, /* processes of a measure in each step, and on the page */
+	PROCESSES = 512,
+	SLOTS = 2 * PROCESSES, /* of a hash table, so that half of it is empty */
+};
+
+static const struct measure {
+	const char *id, *title, *unit, *note;
+	const char *families[FAMILIES_MAX]; /* counters by process, which are summed */
+} measures[] = {
+	{ "written",
+	  "Bytes written to files",
+	  "bytes",
+	  "Bytes that programs ask to write to files, including writes into the cache.",
+	  { "etw_file_written_bytes_total" } },
+	{ "read",
+	  "Bytes read from files",
+	  "bytes",
+	  "Bytes that programs ask to read from files, including reads from the cache.",
+	  { "etw_file_read_bytes_total" } },
+	{ "network",
+	  "Network",
+	  "bytes",
+	  "Bytes sent and received over TCP and UDP.",
+	  { "etw_network_sent_bytes_total", "etw_network_received_bytes_total" } },
+	{ "disk",
+	  "Disk",
+	  "bytes",
+	  "Bytes read from and written to physical disks. Windows writes most of the file cache "
+	  "later, as the process System.",
+	  { "etw_disk_process_read_bytes_total", "etw_disk_process_written_bytes_total" } },
+	{ "cpu",
+	  "CPU time",
+	  "seconds",
+	  "CPU time of all threads. One core is one processor that is busy all the time.",
+	  { "etw_process_cpu_seconds_total" } },
+	{ "cpu-samples",
+	  "CPU samples",
+	  "samples",
+	  "Samples of the CPU profile in which a thread of the process was running.",
+	  { "etw_process_cpu_samples_total" } },
+};
+
+enum { MEASURES = sizeof measures / sizeof measures[0] };
+
+struct process {
+	const char *name; /* NULL: the slot is empty */
+	uint64_t totals[MEASURES];
+};
+
+struct totals {
+	uint64_t time_ns; /* 0: never read */
+	bool fed[MEASURES];
+	unsigned decimals[MEASURES];
+	size_t count;
+	struct process slots[SLOTS];
+};
+
+struct busy {
+	const char *name; /* NULL: the list ends here */
+	uint64_t amount;  /* in the step */
+};
+
+struct step {
+	uint64_t time_ns, length_ns;
+	bool fed[MEASURES];
+	struct busy busiest[MEASURES][KEPT];
+};
+
+struct history {
+	struct registry *registry;
+	struct os_mutex mutex;
+	struct totals tables[2];
+	struct totals *now, *next; /* next is only of history_step() */
+	struct step steps[HISTORY_STEPS];
+	size_t step_count; /* in all; step i is in steps[i % HISTORY_STEPS] */
+	/* Only of history_step(): the measure whose family is being visited. */
+	size_t measure;
+};
+
+struct history *history_new(struct registry *registry, struct etw_error *err)
+{
+	struct history *history = calloc(1, sizeof *history);
+
+	if (!history) {
+		error_no_memory(err, "the history of the landing page");
+		return NULL;
+	}
+	history->registry = registry;
+	history->now = &history->tables[0];
+	history->next = &history->tables[1];
+	os_mutex_init(&history->mutex);
+	return history;
+}
+
+void history_free(struct history *history)
+{
+	if (history) {
+		os_mutex_done(&history->mutex);
+		free(history);
+	}
+}
+
+/* ---- reading the counters ---- */
+
+/* Returns the slot of a name, or the empty one where it would be. */
+static struct process *find_slot(struct totals *totals, const char *name)
+{
+	size_t at = (size_t)(((uint64_t)(uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+
+	while (totals->slots[at % SLOTS].name && totals->slots[at % SLOTS].name != name) {
+		at++;
+	}
+	return &totals->slots[at % SLOTS];
+}
+
+static bool wants_family(void *context, const struct family *family)
+{
+	struct history *history = context;
+
+	for (size_t m = 0; m < MEASURES; m++) {
+		for (size_t i = 0; i < FAMILIES_MAX && measures[m].families[i]; i++) {
+			if (strcmp(measures[m].families[i], family_name(family)) == 0) {
+				history->measure = m;
+				history->next->fed[m] = true;
+				history->next->decimals[m] = family_decimals(family);
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static void add_total(void *context, const struct visited_sample *sample)
+{
+	struct history *history = context;
+	struct totals *next = history->next;
+	const char *name = sample_label(sample, "process");
+	struct process *process = find_slot(next, name);
+
+	if (!process->name) {
+		if (next->count == PROCESSES) {
+			return;
+		}
+		process->name = name;
+		next->count++;
+	}
+	process->totals[history->measure] += sample->value;
+}
+
+/* ---- steps ---- */
+
+/* Puts a process into a list that is sorted by amounts, unless KEPT others have more. */
+static void keep_busiest(struct busy *list, const char *name, uint64_t amount)
+{
+	size_t at = KEPT;
+
+	while (at > 0 && (!list[at - 1].name || list[at - 1].amount < amount)) {
+		at--;
+	}
+	if (at < KEPT) {
+		memmove(&list[at + 1], &list[at], (KEPT - 1 - at) * sizeof *list);
+		list[at] = (struct busy){ name, amount };
+	}
+}
+
+/* Makes a step of the tables `now` and `next`. */
+static void make_step(struct history *history, struct step *step)
+{
+	struct totals *now = history->now, *next = history->next;
+
+	*step = (struct step){ .time_ns = next->time_ns,
+			       .length_ns = next->time_ns - now->time_ns };
+	for (size_t m = 0; m < MEASURES; m++) {
+		/* A family that was off kept its values, so the first difference means nothing. */
+		step->fed[m] = now->fed[m] && next->fed[m];
+	}
+	for (size_t i = 0; i < SLOTS; i++) {
+		const struct process *process = &next->slots[i];
+		const struct process *former = process->name ? find_slot(now, process->name) :
+							       process;
+
+		/* A process that had no room in a full table has counted for an unknown time. */
+		if (!process->name || (!former->name && now->count == PROCESSES)) {
+			continue;
+		}
+		for (size_t m = 0; m < MEASURES; m++) {
+			/* A sum falls when an old series ends. */
+			if (step->fed[m] && process->totals[m] > former->totals[m]) {
+				keep_busiest(step->busiest[m], process->name,
+					     process->totals[m] - former->totals[m]);
+			}
+		}
+	}
+}
+
+void history_step(struct history *history, uint64_t now_ns)
+{
+	const struct registry_visitor visitor = { .wants = wants_family,
+						  .on_sample = add_total,
+						  .counters_only = true,
+						  .context = history };
+	bool first = history->now->time_ns == 0;
+	struct totals *former = history->now;
+	struct step step = { .time_ns = 0 };
+
+	memset(history->next, 0, sizeof *history->next);
+	history->next->time_ns = now_ns;
+	if (now_ns <= former->time_ns || !registry_visit(history->registry, &visitor)) {
+		return;
+	}
+	if (!first) {
+		make_step(history, &step);
+	}
+	os_mutex_lock(&history->mutex);
+	if (!first) {
+		history->steps[history->step_count++ % HISTORY_STEPS] = step;
+	}
+	history->now = history->next;
+	history->next = former;
+	os_mutex_unlock(&history->mutex);
+}
+
+/* ---- JSON ---- */
+
+/* The steps that are shown: those of the last five minutes. */
+struct window {
+	const struct step *steps[HISTORY_STEPS]; /* oldest first */
+	size_t count;
+};
+
+static struct window window_of(const struct history *history)
+{
+	struct window window = { .count = 0 };
+	size_t end = history->step_count, i = end > HISTORY_STEPS ? end - HISTORY_STEPS : 0;
+
+	for (; i < end; i++) {
+		const struct step *step = &history->steps[i % HISTORY_STEPS];
+
+		if (history->now->time_ns - step->time_ns < HISTORY_STEPS * HISTORY_STEP_NS) {
+			window.steps[window.count++] = step;
+		}
+	}
+	return window;
+}
+
+static const struct busy *find_busy(const struct step *step, size_t m, const char *name)
+{
+	for (size_t i = 0; i < KEPT && step->busiest[m][i].name; i++) {
+		if (step->busiest[m][i].name == name) {
+			return &step->busiest[m][i];
+		}
+	}
+	return NULL;
+}
+
+static uint64_t amount_in(const struct window *window, size_t m, const char *name)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < window->count; i++) {
+		const struct busy *busy = find_busy(window->steps[i], m, name);
+
+		sum += busy ? busy->amount : 0;
+	}
+	return sum;
+}
+
+static void add_process(struct json *json, const struct window *window, size_t m,
+			const struct busy *busy, uint64_t total)
+{
+	json_object_begin(json);
+	json_member_string(json, "name", busy->name);
+	json_member_u64(json, "total", total);
+	json_member_u64(json, "window", busy->amount);
+	json_member_array(json, "rates");
+	for (size_t i = 0; i < window->count; i++) {
+		const struct step *step = window->steps[i];
+		const struct busy *then = find_busy(step, m, busy->name);
+
+		if (!step->fed[m]) {
+			json_null(json);
+		} else {
+			json_u64(json, then ? (uint64_t)((double)then->amount * NS_PER_S /
+							 (double)step->length_ns) :
+					      0);
+		}
+	}
+	json_array_end(json);
+	json_object_end(json);
+}
+
+static void add_measure(struct json *json, struct history *history, const struct window *window,
+			size_t m)
+{
+	struct busy busiest[KEPT] = { { NULL, 0 } };
+
+	json_object_begin(json);
+	json_member_string(json, "id", measures[m].id);
+	json_member_string(json, "title", measures[m].title);
+	json_member_string(json, "note", measures[m].note);
+	json_member_string(json, "unit", measures[m].unit);
+	json_member_u64(json, "decimals", history->now->decimals[m]);
+	json_member_array(json, "processes");
+	for (size_t i = 0; i < SLOTS; i++) {
+		const struct process *process = &history->now->slots[i];
+		uint64_t amount = process->name ? amount_in(window, m, process->name) : 0;
+
+		if (amount > 0) {
+			keep_busiest(busiest, process->name, amount);
+		}
+	}
+	for (size_t i = 0; i < KEPT && busiest[i].name; i++) {
+		add_process(json, window, m, &busiest[i],
+			    find_slot(history->now, busiest[i].name)->totals[m]);
+	}
+	json_array_end(json);
+	json_object_end(json);
+}
+
+void history_add_json(struct history *history, struct etw_text *out)
+{
+	struct window window;
+	struct json json;
+
+	json_init(&json, out, false);
+	os_mutex_lock(&history->mutex);
+	window = window_of(history);
+	json_object_begin(&json);
+	json_member_array(&json, "ages_ms");
+	for (size_t i = 0; i < window.count; i++) {
+		json_u64(&json, (history->now->time_ns - window.steps[i]->time_ns) / NS_PER_MS);
+	}
+	json_array_end(&json);
+	json_member_array(&json, "measures");
+	for (size_t m = 0; m < MEASURES; m++) {
+		if (history->now->fed[m]) {
+			add_measure(&json, history, &window, m);
+		}
+	}
+	json_array_end(&json);
+	json_object_end(&json);
+	os_mutex_unlock(&history->mutex);
 }

@@ -18,9 +18,8 @@
 
 #include "base/error.h"
 #include "base/utc.h"
-#include "exporter/pace.h"
 #include "exporter/recorder/tap.h"
-#include "exporter/rules/language/probe.h"
+#include "exporter/replay.h"
 #include "exporter/rules/rules.h"
 #include "exporter/setup.h"
 #include "exporter/track/tracker.h"

@@ -9,7 +9,7 @@
 #include "config/yaml.h"
 #include "exporter/health.h"
 #include "exporter/rules/language/rule_set.h"
-#include "exporter/track/state_gauges.h"
+#include "exporter/track/tracker.h"
 
 /* The families against which rules are checked. */
 struct check {

@@ -11,7 +11,7 @@
 #include "base/os.h"
 #include "config/config.h"
 #include "exporter/live.h"
-#include "exporter/replay_log.h"
+#include "exporter/replay.h"
 #include "exporter/runner.h"
 #include "exporter/track/processes.h"
 

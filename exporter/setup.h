@@ -18,7 +18,7 @@
 #include "config/config.h"
 #include "config/problems.h"
 #include "exporter/rules/rules.h"
-#include "exporter/track/process_names.h"
+#include "exporter/track/names.h"
 #include "exporter/track/tracker.h"
 #include "metrics/registry.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "metrics/arena.h"
+#include "metrics/registry_internal.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -36,7 +36,6 @@
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "metrics/native_buckets.h"
 #include "metrics/registry_internal.h"
 
 /* How long ago a process must have ended before its label sets are evicted, so that its last values

@@ -13,9 +13,9 @@
  * of Prometheus: the type info would give the metadata another name in each format.
  *
  * The families of a page are chosen at its start, under the mutex of the registry (visit.c); the
- * walk over their samples (rows.c) takes no lock. From scrape_begin() to scrape_end() prefixes stay
- * valid, and cells belong to the prefix that was read before them. Lines are written into a chunk,
- * which is passed to the sink when the longest possible line would not fit any more.
+ * walk over their samples (visit.c) takes no lock. From scrape_begin() to scrape_end() prefixes
+ * stay valid, and cells belong to the prefix that was read before them. Lines are written into a
+ * chunk, which is passed to the sink when the longest possible line would not fit any more.
  *
  * Source: "OpenMetrics 1.0" and "Exposition formats", prometheus.io.
  */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "metrics/exposition.h"
-#include "metrics/native_buckets.h"
 #include "metrics/registry_internal.h"
 
 enum {

@@ -15,7 +15,6 @@
  * there are few enough. Counts never fall, so a schema that is shown once is never exceeded later,
  * except after a restart, where Prometheus expects it.
  */
-#include "metrics/native_buckets.h"
 
 #include <string.h>
 

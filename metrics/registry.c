@@ -23,7 +23,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "metrics/registry_internal.h"
-#include "metrics/texts.h"
 
 static bool no_memory(struct etw_error *err)
 {

@@ -22,10 +22,41 @@
 #ifndef METRICS_REGISTRY_INTERNAL_H
 #define METRICS_REGISTRY_INTERNAL_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/decimal.h"
 #include "base/os.h"
-#include "metrics/arena.h"
 #include "metrics/registry.h"
+
+/* ---- memory of a registry ---- */
+
+/*
+ * Memory that is valid until the registry is freed: zeroed, aligned, freed only as a whole.
+ *
+ * Readers use this memory without a lock, so it must not move, and nothing is freed before the
+ * registry is. Small pieces share blocks. A large piece has pages of its own, of which the system
+ * adds only those that are used.
+ */
+
+/* Zero-initialise it. Only one thread may use it at a time. */
+struct arena {
+	struct arena_block *blocks; /* owned */
+	char *at;                   /* free memory of the current block */
+	size_t left;
+	size_t next_block_size;
+};
+
+/* Returns zeroed memory that the arena owns; NULL without memory. size: bytes. align: a power of
+ * two, at most 64. */
+void *arena_alloc(struct arena *arena, size_t size, size_t align);
+
+/* Frees everything that was allocated. */
+void arena_done(struct arena *arena);
+
+/* ---- families, samples and shards ---- */
 
 enum {
 	SEGMENT_FIRST = 4,
@@ -104,7 +135,7 @@ struct shard {
 	struct shard_owner owner; /* forget_cells NULL: the shard has no owner */
 	uint64_t passed;        /* used by the owner only: it has no cells from before this epoch */
 	_Atomic(uint64_t) seen; /* the epoch that the owner has seen; 0: it waits for records */
-	/* The members below are explained in hold.c. */
+	/* The members below are explained in exchange.c. */
 	struct shard *held;       /* has the gauges that this shard holds; NULL: none so far */
 	struct shard *held_of;    /* this shard has the gauges that that one holds */
 	_Atomic(bool) is_holding; /* pages show held in place of this shard */
@@ -361,8 +392,8 @@ static inline cell *family_segment(const struct family *family, size_t shard, un
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
-/* Whether pages show the gauges of a shard (hold.c). Call it after family_segment() has returned
- * cells, so that the struct of the shard is visible. */
+/* Whether pages show the gauges of a shard (exchange.c). Call it after family_segment() has
+ * returned cells, so that the struct of the shard is visible. */
 static inline bool gauges_shown(const struct registry *registry, size_t index)
 {
 	const struct shard *shard = registry->shards[index];
@@ -438,5 +469,107 @@ void eviction_done(struct registry *registry);
 /* Mark the start and end of a scrape. In between, every prefix that it reads stays valid. */
 void scrape_begin(struct registry *registry, struct scrape *scrape);
 void scrape_end(struct registry *registry, struct scrape *scrape);
+
+/* ---- native histograms ---- */
+
+/*
+ * Native histograms: counts in the exponential buckets of Prometheus' schema 3, beside the classic
+ * buckets of a family. Only files of metrics/ may use it.
+ *
+ * The bucket with index i contains the values above 2^((i-1)/8) up to 2^(i/8). As values are
+ * integers of 64 bits, 513 indices are possible; together with the bucket of 0 they are the
+ * *positions*. The counts of a sample in one shard are in pages of a few positions. A page is made
+ * when a value first belongs there, never moves, and is freed with the registry. So one thread
+ * counts without a lock while others read.
+ *
+ * Source: "Native Histograms", prometheus.io; prometheus/client_model
+ * `io/prometheus/client/metrics.proto`.
+ */
+
+enum {
+	NATIVE_SCHEMA = 3, /* 2^3 buckets for each power of two */
+	NATIVE_POSITIONS = 514,
+	NATIVE_PAGE_POSITIONS = 16, /* 128 bytes */
+	NATIVE_PAGES = (NATIVE_POSITIONS + NATIVE_PAGE_POSITIONS - 1) / NATIVE_PAGE_POSITIONS,
+	NATIVE_BUCKETS_MAX =
+		160, /* the most that a scrape shows; the limit that client libraries recommend */
+};
+
+/* Maps integers to positions. It depends only on the decimals of a family. */
+struct native_scale {
+	int first_index; /* index of the bucket of position 1 */
+	/* Indexed by the highest five bits of a value: the position of the smallest value with
+	 * these bits. The others are at the same position or the next one. */
+	uint16_t first[64 * 16];
+	uint64_t bounds[NATIVE_POSITIONS]; /* the greatest integer at each position */
+};
+
+/* decimals: 0 to 9. */
+void native_scale_init(struct native_scale *scale, unsigned decimals);
+
+static inline unsigned native_position(const struct native_scale *scale, uint64_t value)
+{
+	unsigned power, position;
+
+	if (value == 0) {
+		return 0;
+	}
+	power = 63u ^ (unsigned)__builtin_clzll(value);
+	position = scale->first[power << 4 | ((value << (63 - power)) >> 59 & 15)];
+	return position + (value > scale->bounds[position]);
+}
+
+/* The counts of a sample in one shard; pages that are not made yet are NULL. */
+struct native_cells {
+	_Atomic(cell *) pages[NATIVE_PAGES];
+};
+
+/*
+ * Returns the cell that counts a position; NULL if it is not made yet. `at` is the cell of the
+ * sample that holds the address of its struct native_cells, or 0.
+ */
+static inline cell *native_cell(const cell *at, unsigned position)
+{
+	/* Both pair with the releases in native_make(). */
+	const struct native_cells *cells =
+		(const struct native_cells *)(uintptr_t)atomic_load_explicit(at,
+									     memory_order_acquire);
+	cell *page = cells ? atomic_load_explicit(&cells->pages[position / NATIVE_PAGE_POSITIONS],
+						  memory_order_acquire) :
+			     NULL;
+
+	return page ? page + position % NATIVE_PAGE_POSITIONS : NULL;
+}
+
+/*
+ * Makes the cell of a position. Any thread may call it. Returns NULL without memory; the sample
+ * then has no native histogram any more, because one that lacks observations would be wrong.
+ */
+cell *native_make(struct registry *registry, cell *at, unsigned position);
+
+/* Sets the counts of a sample in one shard to 0, so that another label set can use them. No
+ * other thread may use the cells. */
+void native_clear(cell *at);
+
+/* The native histogram of a sample as a scrape shows it. */
+struct native_histogram {
+	int schema; /* NATIVE_SCHEMA, or lower if there would be more than NATIVE_BUCKETS_MAX
+		       buckets */
+	uint64_t zero_count;
+	uint64_t count; /* sum of all buckets, that of 0 included */
+	unsigned bucket_count;
+	struct native_bucket {
+		int index;
+		uint64_t count;        /* above 0, not cumulated */
+	} buckets[NATIVE_BUCKETS_MAX]; /* in the order of indices */
+};
+
+/*
+ * Adds up the counts of a sample in shard_count shards. cells[i]: the first cell of its family's
+ * segment in shard i; index: that of the cell with the address. Returns false if the sample has no
+ * native histogram, for lack of memory.
+ */
+bool native_read(const struct native_scale *scale, cell *const *cells, unsigned shard_count,
+		 size_t index, struct native_histogram *histogram);
 
 #endif

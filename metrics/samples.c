@@ -21,9 +21,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "metrics/native_buckets.h"
+#include "metrics/registry.h"
 #include "metrics/registry_internal.h"
-#include "metrics/texts.h"
 
 /* ---- the table ---- */
 

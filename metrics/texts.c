@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "metrics/texts.h"
+#include "metrics/registry.h"
 
 #include <string.h>
 

@@ -31,7 +31,7 @@
 #include "exporter/runner.h"
 #include "exporter/setup.h"
 #include "metrics/exposition.h"
-#include "metrics/texts.h"
+#include "metrics/registry.h"
 #include "metrics/visit.h"
 
 enum {

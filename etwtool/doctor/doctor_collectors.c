@@ -19,9 +19,9 @@
 #include <string.h>
 
 #include "etwtool/record_needs.h"
-#include "exporter/rules/engine/dry_run.h"
 #include "exporter/rules/language/rule_set.h"
-#include "exporter/track/state_gauges.h"
+#include "exporter/rules/rules.h"
+#include "exporter/track/tracker.h"
 
 const char *collector_state_name(enum collector_state state)
 {

@@ -21,7 +21,6 @@
 #include "base/os.h"
 #include "etwtool/event_filter.h"
 #include "etwtool/tool.h"
-#include "exporter/track/describing.h"
 #include "exporter/track/repeats.h"
 
 /* ---- parts (split.c) ---- */
@@ -57,7 +56,7 @@ struct split_request {
 
 /*
  * Writes the parts. Each has the records of its time span, and from all other times the records
- * that describe others (exporter/track/describing.h). A time span without records has no part.
+ * that describe others (exporter/track/repeats.h). A time span without records has no part.
  * Damage of the input is counted once.
  */
 bool split_recording(struct etw_file *input, const struct split_request *request,

@@ -39,7 +39,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "etwtool/relog/relog.h"
-#include "exporter/track/describing.h"
+#include "exporter/track/repeats.h"
 
 enum { PARTS_MOST = 999999 };
 

@@ -14,7 +14,7 @@
  * layouts of all events, which takes another pass before the copy (etwtool/relog/relog.h).
  *
  * Events without the names of their processes and files, or without their layouts, are of little
- * use. So records that describe others stay too (exporter/track/describing.h), even if the filter
+ * use. So records that describe others stay too (exporter/track/repeats.h), even if the filter
  * leaves them out. Call stacks stay with their events (etwtool/relog/relog.h).
  *
  * Names are removed last (--anonymise), from a recording that is otherwise complete: so it makes no

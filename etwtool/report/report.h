@@ -18,11 +18,10 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "exporter/pipeline.h"
-#include "exporter/rules/engine/dry_run.h"
 #include "exporter/rules/rules.h"
 #include "exporter/runner.h"
 #include "exporter/track/derived_fields.h"
-#include "exporter/track/top_sketch.h"
+#include "exporter/track/top_paths.h"
 #include "metrics/registry.h"
 
 /* ---- series ---- */

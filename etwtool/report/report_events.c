@@ -8,7 +8,7 @@
  * process id, the new process is another row. Their number is limited; further ones are counted.
  * The page looks up parents at the end, when all instances are known.
  *
- * Files: any number of paths may be written, so their bytes are summed by a sketch (top_sketch.h).
+ * Files: any number of paths may be written, so their bytes are summed by a sketch (top_paths.h).
  * It has room for FILES_MOST pairs of a path and a process, and gives an error bound for each sum,
  * which is 0 while there are fewer pairs. The rules of etw_file_written_bytes_total decide which
  * bytes count, so both sums agree. The path is shown with the volume's letter if that is known.

@@ -21,7 +21,7 @@
 #include "etwtool/report/report.h"
 #include "etwtool/tool.h"
 #include "exporter/rules/language/rule_set.h"
-#include "exporter/track/state_gauges.h"
+#include "exporter/track/tracker.h"
 
 enum {
 	FAILURES = 4,      /* failed processes that are named */

@@ -27,8 +27,8 @@
 #include "metrics/registry.h"
 
 struct rule_set; /* opaque */
-struct probe;    /* exporter/rules/language/probe.h */
-struct dry_run;  /* exporter/rules/engine/dry_run.h */
+struct probe;    /* see below */
+struct dry_run;  /* see below */
 
 struct collector_info {
 	const char *name;
@@ -127,7 +127,7 @@ struct rule_engine_options {
 	 * sessions may have it too: only rules for every event (`*`) count its events.
 	 */
 	bool names_only;
-	struct dry_run *dry_run;   /* exporter/rules/engine/dry_run.h; NULL: none */
+	struct dry_run *dry_run;   /* NULL: none */
 	const struct probe *probe; /* NULL: none */
 	/*
 	 * Reports that a rule names an event whose schema lacks a field that it needs, or has it
@@ -197,5 +197,69 @@ struct rule_engine_statistics {
 };
 void rule_engine_statistics(const struct rule_engine *engine,
 			    struct rule_engine_statistics *statistics);
+
+/* ---- dry runs ---- */
+
+/*
+ * A dry run: notes what each rule of a set does with the events of a recording, to help the author
+ * of a collector. It belongs to one consumer and is read after that consumer's end.
+ */
+
+enum { DRY_RUN_MISSING_MAX = 16 };
+
+struct dry_run_rule {
+	const struct rule *rule;
+	uint64_t events;     /* events that the rule is about */
+	uint64_t counted;    /* events of these that it counted */
+	uint64_t left_out;   /* events for which a condition did not hold */
+	uint64_t cut;        /* events whose payload ends before a field */
+	uint64_t wrong_type; /* events in which a field is of another type than the rule needs */
+	struct {
+		const char *field;
+		uint64_t events;
+	} missing[DRY_RUN_MISSING_MAX]; /* fields that events lacked; those beyond the maximum are
+					   not listed */
+	size_t missing_count;
+};
+
+/* The set is borrowed. The dry run covers the rules of the collectors that are on. */
+struct dry_run *dry_run_new(const struct rule_set *set, struct etw_error *err);
+void dry_run_free(struct dry_run *dry_run);
+
+/* Returns the results of a rule, in the order of collectors and their files; NULL after the
+ * last. */
+const struct dry_run_rule *dry_run_at(const struct dry_run *dry_run, size_t index);
+
+/* ---- conditions of tools ---- */
+
+/*
+ * Conditions on events of any class, for tools that select events. Each is written like a condition
+ * of a rule's `where`, but as one text: "FIELD OPERATOR LITERAL".
+ *
+ * FIELD and OPERATOR are the words of docs/rules.md. The literal is the rest of the text, blanks
+ * included; that of `in` is a list of literals with commas between them. A field is looked up in
+ * the layout of each event class, as for rules on events of other providers: a class that lacks the
+ * field, or has it with another type, does not fulfil the condition.
+ */
+
+struct rule;  /* exporter/rules/language/collector.h */
+struct probe; /* opaque; immutable once all conditions are added */
+
+enum { PROBE_CONDITIONS_MOST = 64 };
+
+struct probe *probe_new(struct etw_error *err);
+void probe_free(struct probe *probe);
+
+/* Adds a condition; all conditions must hold. On failure err names the text. */
+bool probe_add(struct probe *probe, const char *text, struct etw_error *err);
+
+/* Returns the features of a tracker that its conditions need (enum tracker_feature). */
+uint32_t probe_features(const struct probe *probe);
+
+/* Returns the field of a condition; NULL after the last. */
+const char *probe_field(const struct probe *probe, size_t index);
+
+/* Returns the conditions as a rule on every event, which has nothing else. */
+const struct rule *probe_rule(const struct probe *probe);
 
 #endif

@@ -24,7 +24,7 @@
  * hash and a walk over at most eight runs.
  *
  * A store into a mapped page makes no event. A paging write without dirty pages is therefore
- * attributed in equal shares to the processes that have the file mapped for writing (file_views.h).
+ * attributed in equal shares to the processes that have the file mapped for writing (files.h).
  * If there are none, it is attributed to the last writer (a page that was written while it was
  * flushed), to the file system itself, to the process that issues it (FlushViewOfFile), or to the
  * process that last had the file mapped for writing or read pages of it into its memory. Reads need

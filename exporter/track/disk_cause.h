@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "exporter/track/file_views.h"
+#include "exporter/track/files.h"
 #include "metrics/registry.h"
 
 /* Bits in the flags of file and disk requests (IRP_NOCACHE, IRP_PAGING_IO). */

@@ -14,12 +14,13 @@
  * Both tables are bounded. Processes and threads that do not fit are counted as refused, and the
  * gauges lack them.
  */
+#include <etw/provider.h>
+
 #include "exporter/track/process_gauges.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <etw/provider.h>
+#include <string.h>
 
 #include "base/intern.h"
 #include "base/memory.h"
@@ -457,4 +458,147 @@ void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t 
 	image.ids[2] = intern_add(strings, path, size);
 	image.ids[3] = intern_add(strings, text, (size_t)length);
 	show_image(info, process_id, &image);
+}
+
+/* ---- etw_process_info ---- */
+
+struct shown_process {
+	uint32_t ids[PROCESS_INFO_LABELS];
+};
+
+const struct family_options process_info_family = {
+	.name = "etw_process_info",
+	.help = "Accounts and terminal sessions of running processes, by process name; always 1.",
+	.type = FAMILY_GAUGE,
+	.labels = { "process", "owner", "terminal_session" },
+	.label_count = PROCESS_INFO_LABELS,
+	.dynamic_labels = 0x7,
+};
+
+bool process_info_init(struct process_info *info, struct registry *registry, struct shard *shard,
+		       uint32_t limit, struct etw_error *err)
+{
+	*info = (struct process_info){ .shard = shard, .limit = limit };
+	info->family = registry_family(registry, &process_info_family, err);
+	return info->family != NULL;
+}
+
+static struct shown_process *shown_at(uint64_t value)
+{
+	return (struct shown_process *)(uintptr_t)value;
+}
+
+void process_info_done(struct process_info *info)
+{
+	size_t at = 0;
+	const struct map_slot *slot;
+
+	while ((slot = map_next(&info->by_process, &at))) {
+		free(shown_at(slot->value));
+	}
+	map_done(&info->by_process);
+	map_done(&info->users);
+}
+
+void process_info_clear(struct process_info *info)
+{
+	size_t at = 0;
+	const struct map_slot *slot;
+
+	while ((slot = map_next(&info->by_process, &at))) {
+		family_hide(info->family, info->shard, shown_at(slot->value)->ids);
+	}
+	process_info_done(info);
+}
+
+static uint64_t hash_of(const uint32_t *ids)
+{
+	return hash_u64(hash_u64((uint64_t)ids[0] << 32 | ids[1]) + ids[2]);
+}
+
+/* The last process with these labels takes the sample with it. */
+static void remove_info_user(struct process_info *info, const uint32_t *ids)
+{
+	uint64_t *users = map_find(&info->users, hash_of(ids));
+
+	if (users && --*users == 0) {
+		map_remove(&info->users, hash_of(ids));
+		family_hide(info->family, info->shard, ids);
+	}
+}
+
+/* Returns false without memory. */
+static bool add_user(struct process_info *info, const uint32_t *ids)
+{
+	uint64_t *users = map_put(&info->users, hash_of(ids), NULL);
+
+	if (users && (*users)++ == 0) {
+		family_set(info->family, info->shard, ids, 1);
+	}
+	return users != NULL;
+}
+
+static void move(struct process_info *info, struct shown_process *shown, const uint32_t *ids)
+{
+	if (memcmp(shown->ids, ids, sizeof shown->ids) != 0 && add_user(info, ids)) {
+		remove_info_user(info, shown->ids);
+		memcpy(shown->ids, ids, sizeof shown->ids);
+	}
+}
+
+void process_info_set(struct process_info *info, uint32_t process_id,
+		      const uint32_t ids[PROCESS_INFO_LABELS])
+{
+	const uint64_t *known = map_find(&info->by_process, process_id);
+	struct shown_process *shown = NULL;
+	uint64_t *place;
+
+	if (known) {
+		move(info, shown_at(*known), ids);
+		return;
+	}
+	if (info->by_process.count < info->limit) {
+		shown = malloc(sizeof *shown);
+		if (!shown) {
+			memory_note_loss();
+		}
+	}
+	place = shown ? map_put(&info->by_process, process_id, NULL) : NULL;
+	if (!place || !add_user(info, ids)) {
+		info->refused++;
+		map_remove(&info->by_process, process_id);
+		free(shown);
+		return;
+	}
+	memcpy(shown->ids, ids, sizeof shown->ids);
+	*place = (uintptr_t)shown;
+}
+
+void process_info_forget(struct process_info *info, uint32_t process_id)
+{
+	const uint64_t *known = map_find(&info->by_process, process_id);
+	struct shown_process *shown = known ? shown_at(*known) : NULL;
+
+	if (shown) {
+		map_remove(&info->by_process, process_id);
+		remove_info_user(info, shown->ids);
+		free(shown);
+	}
+}
+
+void process_info_refresh(struct process_info *info,
+			  bool (*labels_of)(void *context, uint32_t process_id,
+					    uint32_t ids[PROCESS_INFO_LABELS]),
+			  void *context)
+{
+	size_t at = 0;
+	const struct map_slot *slot;
+
+	while ((slot = map_next(&info->by_process, &at))) {
+		uint32_t ids[PROCESS_INFO_LABELS];
+
+		if (labels_of(context, (uint32_t)slot->key, ids)) {
+			move(info, shown_at(slot->value), ids);
+		}
+	}
 }

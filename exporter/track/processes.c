@@ -20,6 +20,7 @@
 #include "exporter/track/processes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -513,4 +514,157 @@ void processes_each(const struct processes *processes,
 
 	lifetimes_each(kernel->count > 0 ? kernel : &processes->images.table, visit_instance,
 		       &each);
+}
+
+/* ---- services of threads ---- */
+
+static const char host_name[] = "svchost";
+
+void services_init(struct services *services, struct registry *registry, uint32_t limit)
+{
+	*services = (struct services){ .registry = registry };
+	timeline_init(&services->tags, limit);
+}
+
+void services_clear(struct services *services)
+{
+	timeline_clear(&services->tags);
+	map_done(&services->names);
+}
+
+static uint64_t key_of(uint32_t process_id, uint32_t tag)
+{
+	return (uint64_t)process_id << 32 | tag;
+}
+
+static void add_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
+		     size_t size)
+{
+	uint64_t *label = map_find(&services->names, key_of(process_id, tag));
+	uint32_t id;
+
+	if (!label && services->names.count < SERVICES_MAX) {
+		label = map_put(&services->names, key_of(process_id, tag), NULL);
+	}
+	if (!label) {
+		services->refused++;
+		return;
+	}
+	id = intern_add(registry_strings(services->registry), name, size);
+	*label = id == INTERN_FULL ? registry_other(services->registry) : id;
+}
+
+void services_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
+		   size_t size)
+{
+	if (tag != 0 && size > 0) { /* tag 0 or an empty name: the service does not run */
+		add_name(services, process_id, tag, name, size);
+	}
+}
+
+void services_find(struct services *services, uint32_t process_id, uint32_t tag, const char *name)
+{
+	if (!name) {
+		map_remove(&services->names, key_of(process_id, tag));
+	} else if (name[0] != '\0') {
+		add_name(services, process_id, tag, name, strlen(name));
+	}
+}
+
+bool services_is_host(struct services *services, uint32_t image)
+{
+	const char *name;
+	size_t size;
+
+	if (image == INTERN_FULL || image == services->host) {
+		return image == services->host && image != INTERN_NONE;
+	}
+	name = intern_text(registry_strings(services->registry), image, &size);
+	if (!text_equal_nocase(name, size, host_name, sizeof host_name - 1)) {
+		return false;
+	}
+	services->host = image;
+	return true;
+}
+
+uint32_t services_label(struct services *services, uint32_t process_id, uint32_t thread_id,
+			int64_t time)
+{
+	const struct lifetime *thread = lifetimes_at(&services->tags.table, thread_id, time);
+	const uint64_t *label;
+
+	if (!thread || thread->value == 0) {
+		return registry_unknown(services->registry);
+	}
+	if (thread->value == 1) {
+		return registry_none(services->registry);
+	}
+	label = map_find(&services->names, key_of(process_id, thread->value - 1));
+	label = label ? label : map_find(&services->names, key_of(process_id, 0));
+	return label ? (uint32_t)*label : registry_unknown(services->registry);
+}
+
+/* ---- processes named by stacks ---- */
+
+/* Two stacks with one key are so unlikely that the later one may replace the first. */
+static uint64_t stack_key(uint32_t thread_id, int64_t time)
+{
+	return hash_seeded((uint64_t)time, hash_seed() ^ thread_id);
+}
+
+void stack_owners_add(struct stack_owners *owners, uint32_t thread_id, int64_t time,
+		      uint32_t process_id)
+{
+	uint64_t key = stack_key(thread_id, time);
+	uint64_t *found = owners->processes.count < owners->limit ?
+				  map_put(&owners->processes, key, NULL) :
+				  map_find(&owners->processes, key);
+
+	if (found) {
+		*found = (uint64_t)thread_id << 32 | process_id;
+	} else {
+		owners->refused++;
+	}
+}
+
+void stack_owners_keep(struct stack_owners *owners,
+		       bool (*is_unknown)(void *context, uint32_t thread_id), void *context)
+{
+	struct map kept = { 0 };
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	while ((slot = map_next(&owners->processes, &at)) != NULL) {
+		uint64_t *to;
+
+		if (!is_unknown(context, (uint32_t)(slot->value >> 32))) {
+			continue;
+		}
+		to = map_put(&kept, slot->key, NULL);
+		if (to) {
+			*to = slot->value;
+		} else {
+			owners->evictions++; /* no memory */
+		}
+	}
+	map_done(&owners->processes);
+	owners->processes = kept;
+	owners->evictions += kept.count > 0 ? owners->refused : 0;
+	owners->refused = 0;
+}
+
+uint32_t stack_owners_find(const struct stack_owners *owners, uint32_t thread_id, int64_t time)
+{
+	const uint64_t *found;
+
+	if (owners->processes.count == 0) {
+		return ETW_RECORD_NO_ID;
+	}
+	found = map_find(&owners->processes, stack_key(thread_id, time));
+	return found && *found >> 32 == thread_id ? (uint32_t)*found : ETW_RECORD_NO_ID;
+}
+
+void stack_owners_clear(struct stack_owners *owners)
+{
+	map_done(&owners->processes);
 }

@@ -197,4 +197,94 @@ static inline uint32_t processes_label(struct processes *processes, uint32_t pro
 		       processes_label_otherwise(processes, process_id, time);
 }
 
+/* ---- services of threads ---- */
+
+/*
+ * Services: which service a thread of a service host (svchost) works for. Only one consumer uses
+ * it, so it has no lock.
+ *
+ * The service control manager assigns a sub-process tag to each service, and each thread has
+ * the tag of its service. SystemConfig records contain the service of each process and tag. Both
+ * tables are bounded. A live session reads from the service control manager which services run, and
+ * where it cannot read their tags, a process with a single service has the tag 0 for it.
+ *
+ * Source: docs/etl-format.md section 15, Thread 1 to 4 and 69, SystemConfig 15; TEB.SubProcessTag,
+ * System Informer, phnt/include/ntpebteb.h.
+ */
+
+struct services {
+	struct registry *registry; /* borrowed */
+	struct timeline tags;      /* thread id -> tag + 1 */
+	struct map
+		names; /* process id and tag -> label id; tag 0: the only service of the process */
+	uint32_t host; /* label id of the image svchost; INTERN_NONE: not seen yet */
+	uint64_t refused; /* services that did not fit into names */
+};
+
+enum { SERVICES_MAX = 16384 };
+
+/* limit: the most threads. */
+void services_init(struct services *services, struct registry *registry, uint32_t limit);
+void services_clear(struct services *services); /* frees all memory */
+
+/* A thread starts or exists with a tag, takes another tag, or ends. time: raw. */
+static inline void services_tag(struct services *services, enum lifetime_change change,
+				uint32_t thread_id, int64_t time, uint32_t tag)
+{
+	timeline_announce(&services->tags, change, thread_id, time, tag + 1);
+}
+
+/* A record names the service that has a tag in a process. name: UTF-8. */
+void services_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
+		   size_t size);
+
+/* A live session found the service that has a tag in a process. tag 0: the only service of the
+ * process. name: UTF-8; NULL: the service no longer runs. */
+void services_find(struct services *services, uint32_t process_id, uint32_t tag, const char *name);
+
+/* Whether the label of an image is that of the service host (svchost). */
+bool services_is_host(struct services *services, uint32_t image);
+
+/* Returns the label id of a thread's service at a raw time. `_none`: it works for no service.
+ * `_unknown`: no record names its tag or its service. */
+uint32_t services_label(struct services *services, uint32_t process_id, uint32_t thread_id,
+			int64_t time);
+
+/* ---- processes named by stacks ---- */
+
+/*
+ * The processes that StackWalk records name, for samples of threads that no event announces. Only
+ * one consumer uses it, so it has no lock.
+ *
+ * Windows writes the stack of an event as a record of its own behind it, with the thread, the time
+ * of the event, and the process that the thread worked for. A recording may have stacks although it
+ * lacks the thread's start and rundown. A first pass collects them, because the stack comes after
+ * its sample.
+ *
+ * Source: docs/etl-format.md section 16.1.
+ */
+
+/* Zero-initialise it and set `limit`. */
+struct stack_owners {
+	struct map processes; /* thread and time -> thread id << 32 | process id */
+	size_t limit;         /* the most stacks that are kept */
+	uint64_t refused;     /* stacks of this pass that were beyond the limit */
+	uint64_t evictions;   /* refused stacks of all passes whose processes may be missing */
+};
+
+/* Adds the stack of an event that the thread wrote at a raw time. process_id: from the stack. */
+void stack_owners_add(struct stack_owners *owners, uint32_t thread_id, int64_t time,
+		      uint32_t process_id);
+
+/* Ends a first pass: keeps only stacks of threads that are still unknown, and frees the others.
+ * If no such stack exists, refused stacks do not count as evictions. */
+void stack_owners_keep(struct stack_owners *owners,
+		       bool (*is_unknown)(void *context, uint32_t thread_id), void *context);
+
+/* Returns the process id of the thread's event at a raw time; ETW_RECORD_NO_ID if it has no
+ * stack here. */
+uint32_t stack_owners_find(const struct stack_owners *owners, uint32_t thread_id, int64_t time);
+
+void stack_owners_clear(struct stack_owners *owners); /* frees all memory */
+
 #endif

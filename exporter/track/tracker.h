@@ -29,7 +29,7 @@
 
 struct etw_kernel_choice; /* include/etw/kernel.h */
 struct names;             /* exporter/track/names.h */
-struct process_names;     /* exporter/track/process_names.h */
+struct process_names;     /* exporter/track/names.h */
 struct tracker;           /* opaque */
 
 /* Facts that are tracked only for derived fields that need them; bits. */
@@ -76,7 +76,7 @@ struct tracker_options {
 	const struct process_names *process_names;
 	uint32_t process_names_most; /* the most names that they give */
 	/* Returns the name of an account by its SID, allocated, for a live session; NULL: only
-	 * well-known accounts have names (exporter/track/account_lookup.h). */
+	 * well-known accounts have names (exporter/track/identities.h). */
 	char *(*find_account)(const char *sid);
 	const struct config_path_group *path_groups; /* groups of the PathGroup field; copied */
 	size_t path_group_count;
@@ -294,5 +294,28 @@ const char *tracker_table_name(
 const char *
 tracker_miss_name(enum tracker_miss miss); /* returns "thread", "process", "file" or "disk" */
 void tracker_statistics(const struct tracker *tracker, struct tracker_statistics *statistics);
+
+/* ---- state gauges ---- */
+
+/*
+ * The state gauges: families that trackers set without rules, if their collector is on
+ * (docs/rules.md, "State gauges").
+ */
+
+struct state_gauge {
+	const char *family;
+	const char *collector;
+	const char *events;  /* the events that set it, for a list of metrics */
+	bool without_kernel; /* providers also set it when no session has kernel events */
+};
+
+/* All state gauges; the row after the last one has no family. */
+extern const struct state_gauge state_gauges[];
+
+/* Whether the collector has a state gauge that is set without kernel events. */
+bool state_gauges_without_kernel(const char *collector);
+
+/* Whether a state gauge of the collector has a series. */
+bool state_gauges_have_series(struct registry *registry, const char *collector);
 
 #endif

@@ -23,11 +23,8 @@
 #include "exporter/track/durations.h"
 #include "exporter/track/files.h"
 #include "exporter/track/process_gauges.h"
-#include "exporter/track/process_info.h"
 #include "exporter/track/process_memory.h"
 #include "exporter/track/processes.h"
-#include "exporter/track/services.h"
-#include "exporter/track/stack_owners.h"
 #include "exporter/track/top_paths.h"
 #include "exporter/track/tracker.h"
 

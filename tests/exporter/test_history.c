@@ -3,7 +3,7 @@
  * The history that the chart of the landing page draws: rates of steps, who is busiest, and its
  * bounds.
  */
-#include "exporter/history.h"
+#include "exporter/landing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * The schedule of a replay. Nothing here asserts how long something took, only that it was not too
  * early.
  */
-#include "exporter/pace.h"
+#include "exporter/replay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

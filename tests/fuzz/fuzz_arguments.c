@@ -25,7 +25,7 @@
 #include "etwtool/dump/dump.h"
 #include "etwtool/event_filter.h"
 #include "etwtool/relog/relog.h"
-#include "exporter/rules/language/probe.h"
+#include "exporter/rules/rules.h"
 #include "lib/decode/event_table.h"
 #include "lib/etl/file.h"
 #include "lib/source/provider_names.h"

@@ -15,7 +15,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "metrics/exposition.h"
-#include "metrics/native_buckets.h"
+#include "metrics/registry_internal.h"
 
 /* ---- bounds ---- */
 
@@ -466,7 +466,7 @@ enum { MESSAGE_MOST = 80 * 1024 };
 /* Several messages of the same name, with every sample once. */
 static void a_great_family_comes_in_several_messages(void **state)
 {
-	enum { SERIES = 6000 };
+	enum { SERIES_MADE = 6000 };
 	struct fixture *fixture = *state;
 	struct family *family = declare(fixture, &(struct family_options){ .name = "x_total",
 									   .help = "X.",
@@ -478,7 +478,7 @@ static void a_great_family_comes_in_several_messages(void **state)
 	struct bytes all;
 	struct etw_text page;
 
-	for (uint64_t i = 1; i <= SERIES; i++) {
+	for (uint64_t i = 1; i <= SERIES_MADE; i++) {
 		char name[64];
 		uint32_t id;
 
@@ -509,8 +509,8 @@ static void a_great_family_comes_in_several_messages(void **state)
 		}
 	}
 	assert_true(messages >= 2);
-	assert_int_equal(samples, SERIES);
-	assert_true(sum == (double)SERIES * (SERIES + 1) / 2);
+	assert_int_equal(samples, SERIES_MADE);
+	assert_true(sum == (double)SERIES_MADE * (SERIES_MADE + 1) / 2);
 	text_free(&page);
 }
 
@@ -654,7 +654,7 @@ static void sorted_metrics_are_in_the_order_of_their_labels(void **state)
 
 static void a_great_family_is_sorted_over_its_messages(void **state)
 {
-	enum { SERIES = 6000 };
+	enum { SERIES_MADE = 6000 };
 	struct fixture *fixture = *state;
 	struct family *family = declare(fixture, &(struct family_options){ .name = "x_total",
 									   .help = "X.",
@@ -665,8 +665,8 @@ static void a_great_family_is_sorted_over_its_messages(void **state)
 	struct bytes all;
 	struct etw_text page;
 
-	for (unsigned i = 0; i < SERIES; i++) {
-		unsigned number = (unsigned)((uint64_t)i * 7919 % SERIES);
+	for (unsigned i = 0; i < SERIES_MADE; i++) {
+		unsigned number = (unsigned)((uint64_t)i * 7919 % SERIES_MADE);
 		char name[64];
 		uint32_t id;
 
@@ -694,7 +694,7 @@ static void a_great_family_is_sorted_over_its_messages(void **state)
 			}
 		}
 	}
-	assert_int_equal(next, SERIES);
+	assert_int_equal(next, SERIES_MADE);
 	assert_true(messages >= 2);
 	text_free(&page);
 }

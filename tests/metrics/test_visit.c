@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/decimal.h"
-#include "metrics/texts.h"
+#include "metrics/registry.h"
 #include "metrics/visit.h"
 #include "tests/support/page.h"
 

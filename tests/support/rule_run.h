@@ -7,8 +7,8 @@
 
 #include <etw/mirror.h>
 
-#include "exporter/rules/language/probe.h"
 #include "exporter/rules/language/rule_set.h"
+#include "exporter/rules/rules.h"
 #include "exporter/track/tracker.h"
 #include "lib/decode/event_table.h"
 #include "metrics/registry.h"

@@ -1,4 +1,4 @@
-// The live part of the landing page: reads the last five minutes of the busiest processes (exporter/history.h) every few seconds, and
+// The live part of the landing page: reads the last five minutes of the busiest processes (exporter/landing.h) every few seconds, and
 // draws one measure of them. Names of processes are hostile text: they are shown with textContent only, and without what steers the
 // direction of writing. The page asks for nothing while it is hidden, and less and less often while the exporter does not answer.
 'use strict';

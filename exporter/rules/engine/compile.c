@@ -28,7 +28,7 @@
 #include "base/array.h"
 #include "base/nearest.h"
 #include "exporter/rules/engine/engine.h"
-#include "exporter/rules/language/probe.h"
+#include "exporter/rules/rules.h"
 
 /* ---- conditions ---- */
 

@@ -18,8 +18,7 @@
 
 #include <etw/schema.h>
 
-#include "exporter/rules/engine/gauges.h"
-#include "exporter/rules/engine/spans.h"
+#include "exporter/rules/engine/tables.h"
 #include "exporter/rules/language/decoders.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/track/durations.h"
@@ -392,7 +391,7 @@ void draft_free(struct draft *draft);
 /* Publishes the statistics of the tables of gauges and spans (engine.c). */
 void engine_publish(struct rule_engine *engine);
 
-/* Note for the dry run that an event of the class came, and what a rule did with it (dry_run.c). */
+/* Note for the dry run that an event of the class came, and what a rule did with it (engine.c). */
 void dry_run_event(struct dry_run *dry_run, const struct compiled_rules *compiled);
 void dry_run_result(struct dry_run *dry_run, const struct compiled_rules *compiled,
 		    const struct compiled_rule *rule, enum event_result result);

@@ -11,7 +11,7 @@
  *
  * Kernel events have fixed layouts for each opcode and version. A provider has its manifest, if the
  * configuration gives one or one is built in; the others are unknown until their events arrive. A
- * rule is checked against every layout that its event pattern fits (known_events.c). A field
+ * rule is checked against every layout that its event pattern fits (event_pattern.c). A field
  * is known when some layout has it, or when it is a derived one that such events can have. Its type
  * is TYPE_UNKNOWN where versions differ or no layout is known: such a field passes every check, and
  * the rule engine decides when an event arrives. A name that is wrong for certain is refused, with
@@ -30,7 +30,7 @@
 #include "base/nearest.h"
 #include "exporter/rules/language/collector.h"
 #include "exporter/rules/language/decoders.h"
-#include "exporter/rules/language/known_events.h"
+#include "exporter/rules/language/event_pattern.h"
 
 struct checker {
 	const struct collector *collector;

@@ -12,9 +12,11 @@
 #include <stdint.h>
 
 #include <etw/event_table.h>
+#include <etw/manifest.h>
 
 #include "base/error.h"
 #include "base/guid.h"
+#include "base/text.h"
 
 enum event_scope {
 	EVENTS_ALL,      /* "*" */
@@ -57,5 +59,41 @@ bool event_pattern_is_class(const struct event_pattern *pattern,
 			    enum etw_kernel_class kernel_class);
 bool event_pattern_is_provider(const struct event_pattern *pattern, const char *name,
 			       const struct etw_guid *guid);
+
+/* ---- what is known about the events of a pattern ---- */
+
+/*
+ * Finds what is known about the events of a pattern before any event arrives: kernel events from
+ * their tables, events of a provider from the configured and built-in manifests.
+ */
+
+struct known_event {
+	const struct etw_schema *schema; /* borrowed from the tables or the manifest */
+	uint64_t keywords; /* id, level and keywords are set for events of a manifest */
+	uint16_t id;
+	uint8_t level;
+};
+
+struct known_events {
+	struct known_event *events; /* owned */
+	size_t count, capacity;
+	bool complete; /* the pattern matches no other event */
+	bool failed;   /* set without memory */
+};
+
+/* Finds all versions of all events that the pattern matches. Free the result with
+ * known_events_done(). manifests: may be NULL if the pattern is about kernel events. */
+void known_events_find(struct known_events *known, const struct event_pattern *pattern,
+		       const struct etw_configured_manifests *manifests);
+void known_events_done(struct known_events *known);
+
+/*
+ * Appends the name of the event of the pattern's provider that is most similar to the pattern's, as
+ * a rule writes it ("Provider/Name"), and sets *distance to the number of letters that differ.
+ * Appends nothing if there is none.
+ */
+void known_events_nearest(const struct event_pattern *pattern,
+			  const struct etw_configured_manifests *manifests, struct etw_text *out,
+			  unsigned *distance);
 
 #endif

@@ -24,7 +24,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
-#include "exporter/rules/language/known_events.h"
+#include "exporter/rules/language/event_pattern.h"
 #include "exporter/rules/language/rule_set.h"
 
 /* A name that differs by more letters from a known one is taken as another name, not as a

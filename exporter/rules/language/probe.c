@@ -8,7 +8,7 @@
  * the copy. Unlike a rule of a collector, a probe is not checked against layouts: it applies to the
  * events of every class, and a class that lacks the field does not fulfil it.
  */
-#include "exporter/rules/language/probe.h"
+#include "exporter/rules/rules.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -33,7 +33,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "config/builtin.h"
-#include "exporter/track/state_gauges.h"
+#include "exporter/track/tracker.h"
 
 static struct collector **find_collector(struct rule_set *set, const char *name)
 {

@@ -64,7 +64,7 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 		     struct registry *registry, struct etw_error *err);
 
 /* Adds the labels that the configuration asks for to the rules, before they are checked
- * (added_labels.c). */
+ * (families.c). */
 void rule_set_add_labels(struct rule_set *set, const struct config *config);
 
 /* Checks families across all collectors and brings every rule's labels into the family's order

@@ -2,7 +2,7 @@
 /*
  * The table behind `set` gauges: a value for each running process, their sum in the sample.
  */
-#include "exporter/rules/engine/gauges.h"
+#include "exporter/rules/engine/tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -148,7 +148,7 @@ static void a_sample_is_held_once_for_each_value(void **state)
 }
 
 /*
- * The place of a value is hash_u64(instance) * MULTIPLIER ^ address of the sample (gauges.c). All
+ * The place of a value is hash_u64(instance) * MULTIPLIER ^ address of the sample (tables.c). All
  * its steps can be undone, so the second instance is calculated from the first one.
  */
 static uint64_t inverse(uint64_t odd)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/track/accounts.h"
+#include "exporter/track/identities.h"
 #include "tests/support/rule_run.h"
 
 #define USER "S-1-5-21-1004336348-1177238915-682003330-1104"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/rules/language/probe.h"
+#include "exporter/rules/rules.h"
 #include "tests/support/rule_run.h"
 
 static const char collector[] = "collector: x\nhelp: C.\ndefault: on\nmetrics:\n"

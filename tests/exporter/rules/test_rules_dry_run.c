@@ -2,7 +2,7 @@
 /*
  * A dry run of rules: what each rule did with the events it is about.
  */
-#include "exporter/rules/engine/dry_run.h"
+#include "exporter/rules/rules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  */
 #include <etw/record.h>
 
-#include "exporter/rules/engine/spans.h"
+#include "exporter/rules/engine/tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

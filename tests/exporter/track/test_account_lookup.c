@@ -3,7 +3,7 @@
  * Names of accounts that the machine gives, in its own time: what is asked again, what is waited
  * for, and that no consumer waits for a machine which does not answer.
  */
-#include "exporter/track/account_lookup.h"
+#include "exporter/track/identities.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/os.h"
-#include "exporter/track/file_views.h"
+#include "exporter/track/files.h"
 
 enum { ALICE = 2, BOB = 3 };
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "exporter/track/process_names.h"
+#include "exporter/track/names.h"
 #include "tests/support/patience.h"
 #include "tests/support/system.h"
 #include "tests/support/tracker_run.h"

@@ -3,7 +3,7 @@
  * Names that rules give to processes: the ready-made lists on command lines as programs have them
  * and as attackers might write them, and the rules on processes that start, end and are found.
  */
-#include "exporter/track/process_names.h"
+#include "exporter/track/names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/track/services.h"
+#include "exporter/track/processes.h"
 #include "tests/support/rule_run.h"
 #include "tests/support/tracker_run.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/track/stack_owners.h"
+#include "exporter/track/processes.h"
 #include "tests/support/tracker_run.h"
 
 enum { PAINT = 700, OTHER = 800, STRANGER = 7777, SECOND_STRANGER = 8888 };

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/track/top_sketch.h"
+#include "exporter/track/top_paths.h"
 
 enum { KEYS = 5000, EVENTS = 200000 };
 

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holds a replay back to the speed at which its recording was made, or a multiple of it.
+ * What only replays of recordings need: their pace, and log lines about them.
  */
-#ifndef EXPORTER_PACE_H
-#define EXPORTER_PACE_H
+#ifndef EXPORTER_REPLAY_H
+#define EXPORTER_REPLAY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include <etw/source.h>
 
+#include "base/error.h"
+#include "base/log.h"
+#include "exporter/rules/rules.h"
+
+/* ---- pace ---- */
+
+/* Holds a replay back to the speed at which its recording was made, or a multiple of it. */
 struct pace; /* opaque */
 
 /* speed: 1 replays as recorded, 2 twice as fast; it must be above 0. */
@@ -45,5 +52,30 @@ void pace_look(struct pace *pace);
 /* Returns how far the replay is behind its schedule, in nanoseconds; 0 when it keeps up. Any thread
  * may call it. */
 uint64_t pace_lag_ns(const struct pace *pace);
+
+/* ---- log lines about replays ---- */
+
+/*
+ * Logs what a user should know about recordings that are replayed: one is damaged, one has changed,
+ * and the totals at the end. One thread at a time may use a struct replay_log.
+ */
+
+/* What has been logged about one recording. Zero-initialise it. */
+struct replay_log {
+	struct etw_source_statistics warned; /* statistics at the last warning of damage */
+	unsigned warnings;
+};
+
+/* Logs that a recording changed. change: what etw_source_file_change() returned; with NULL nothing
+ * is logged. */
+void replay_log_change(struct replay_log *said, const char *path, const char *change);
+
+/* Call it after a pass: logs the damage that is new since the last warning. */
+void replay_log_damage(struct replay_log *said, const char *path,
+		       const struct etw_source_statistics *now);
+
+/* Logs one line about all recordings together; its outcomes add up to the number of records. */
+void replay_log_totals(enum log_level level, const char *message,
+		       const uint64_t outcomes[OUTCOME_COUNT], uint64_t lost, uint64_t ns);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts that wait for their stop, for all spans of the rules (docs/rules.md, `pair`).
+ * The two bounded tables of an engine: starts that wait for their stop, for all spans of the rules
+ * (docs/rules.md, `pair`), and values of `set` gauges.
  *
  * Bounded: beyond SPANS_MAX starts the oldest is evicted. A start without a stop is dropped when
  * the next event of its span comes after the span's time-out. Only the consumer that owns the table
  * may call these functions. Times rise, except that a live session may deliver the events of one
  * processor late.
  */
-#ifndef RULES_SPANS_H
-#define RULES_SPANS_H
+#ifndef RULES_TABLES_H
+#define RULES_TABLES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 
 #include "base/error.h"
 #include "exporter/rules/language/collector.h"
+#include "metrics/registry.h"
 
 struct spans; /* opaque */
 
@@ -72,5 +74,40 @@ struct spans_statistics {
 	uint64_t unmatched_stops;
 };
 const struct spans_statistics *spans_statistics(const struct spans *spans);
+
+/* ---- values of set gauges ---- */
+
+/*
+ * Values of `set` gauges: one for each running process; the sample shows their sum.
+ *
+ * Bounded: beyond GAUGES_MAX values the one that was set longest ago is evicted. Only one consumer
+ * may use it: it has no lock.
+ */
+
+struct gauges; /* opaque */
+
+enum { GAUGES_MAX = 65536 };
+
+struct gauges *gauges_new(struct etw_error *err);
+void gauges_free(struct gauges *gauges);
+
+/* Sets the value of a process instance in a sample from `time` on, and adds the change to the
+ * sample's cells. Ignored if a newer value is present. */
+void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t value,
+		int64_t time);
+
+/* A process has ended: subtracts the values that it set up to `until` from their samples. */
+void gauges_end_instance(struct gauges *gauges, uint64_t instance, int64_t until);
+
+/* Removes the values of some families from their samples. has: returns whether a cell belongs to
+ * such a family. */
+void gauges_leave(struct gauges *gauges, bool (*has)(void *context, const cell *at), void *context);
+
+/* Removes the values of all processes from their samples. */
+void gauges_reset(struct gauges *gauges);
+
+/* The number of values in the table, and the number of evicted ones. */
+uint64_t gauges_count(const struct gauges *gauges);
+uint64_t gauges_evictions(const struct gauges *gauges);
 
 #endif
