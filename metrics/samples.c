@@ -816,6 +816,18 @@ void family_hide(struct family *family, struct shard *shard, const uint32_t *ids
 	atomic_store_explicit(&family->hides, true, memory_order_relaxed);
 }
 
+void cells_show(cell *cells, int64_t value)
+{
+	atomic_store_explicit(cells, (uint64_t)value, memory_order_relaxed);
+}
+
+void cells_hide(struct family *family, cell *cells)
+{
+	assert(family->type == FAMILY_GAUGE);
+	atomic_store_explicit(cells, CELL_HIDDEN, memory_order_relaxed);
+	atomic_store_explicit(&family->hides, true, memory_order_relaxed);
+}
+
 void family_hide_all(struct family *family, const struct shard *shard)
 {
 	uint32_t left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
