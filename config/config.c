@@ -639,7 +639,12 @@ static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node,
 #define ATTACHED                                                                                  \
 	"{ 'if': { 'required': ['logger'], 'properties': { 'logger': { 'const': 'attach' } } }, " \
 	"'then': { 'properties': { 'on_conflict': false, 'buffers': false, 'flush': false, "      \
-	"'rundown': false, 'providers': false } } }"
+	"'rundown': false, 'kernel_stacks': false, 'providers': false } } }"
+
+/* Events of the kernel are not in a user session. */
+#define NO_KERNEL_EVENTS                                                                        \
+	"{ 'if': { 'required': ['logger'], 'properties': { 'logger': { 'const': 'user' } } }, " \
+	"'then': { 'properties': { 'kernel_stacks': { 'maxItems': 0 } } } }"
 
 static const struct yaml_shape sessions_shape = {
 	.type = SHAPE_NAMES,
@@ -659,7 +664,7 @@ static const struct yaml_shape sessions_shape = {
 		"'additionalProperties': { 'allOf': ["
 		"{ '$ref': '#/$defs/session' }, "
 		"{ 'properties': { 'logger': { 'not': { 'const': 'nt_kernel_logger' } } }, "
-		"'not': { 'required': ['on_conflict'] } }, " ATTACHED "] }",
+		"'not': { 'required': ['on_conflict'] } }, " ATTACHED ", " NO_KERNEL_EVENTS "] }",
 };
 
 /* ---- the file ---- */

@@ -170,7 +170,12 @@ static int64_t changed_at(const struct sample_life *life, int64_t now)
 	int64_t seconds = now / SECOND_100NS;
 	int32_t ago = (int32_t)((uint32_t)seconds + 1 - life->changed);
 
-	return ago >= 0 ? (seconds - ago) * SECOND_100NS : now;
+	if (ago < 0) {
+		return now;
+	}
+	/* A damaged recording may have times that begin with the earliest that there is. */
+	return seconds - ago >= INT64_MIN / SECOND_100NS ? (seconds - ago) * SECOND_100NS :
+							   INT64_MIN;
 }
 
 /* Returns when a process with this name last ran. */

@@ -201,7 +201,8 @@ bool family_has_cell(const struct family *family, const struct shard *shard, con
  * A pass starts with nothing: processes are known again only when the rundown at the beginning of
  * the recording has been read. A scrape in between would show no running process. So the values of
  * the former pass are copied into a second shard, which pages show in place of the first one until
- * the caller releases it. One flag decides which of the two a page reads, so no page adds both.
+ * the caller releases it. One flag decides which of the two a page reads, so no page adds both. A
+ * label set that is new meanwhile is hidden there: its value of the former pass is none, not 0.
  *
  * The second shard has no owner. The thread that owns the first one writes it. Evictions ignore
  * what it has; they clear its cells with all others.

@@ -226,6 +226,11 @@ void family_keep(struct family *family, const uint32_t *ids);
  */
 void family_hide(struct family *family, struct shard *shard, const uint32_t *ids);
 
+/* The same of cells that the caller has kept: they must have a value other than 0, so that they
+ * were not evicted. */
+void cells_show(cell *cells, int64_t value);
+void cells_hide(struct family *family, cell *cells);
+
 /* Hides every sample of a gauge that this shard has set to a value other than 0. */
 void family_hide_all(struct family *family, const struct shard *shard);
 
@@ -283,8 +288,9 @@ bool family_has_cell(const struct family *family, const struct shard *shard, con
 
 /*
  * Between two passes of a replay: while gauges are held, pages show those of the shard as they were
- * when shard_hold_gauges() was called, although the shard goes on counting. If there is no memory,
- * nothing is held. Only the thread that owns the shard may call these.
+ * when shard_hold_gauges() was called, although the shard goes on counting; label sets that are new
+ * since then are left out. If there is no memory, nothing is held. Only the thread that owns the
+ * shard may call these.
  */
 void shard_hold_gauges(struct shard *shard);
 void shard_release_gauges(struct shard *shard);

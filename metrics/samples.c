@@ -399,11 +399,30 @@ static void begin_sample(struct family *family, uint32_t sample, const uint32_t 
 	}
 }
 
+/* Call it with the mutex before a new sample of the shard is on pages: while the gauges of the
+ * shard are held (shard_hold_gauges()), pages leave the sample out. */
+static void hold_new_sample(struct family *family, const struct shard *shard, uint32_t sample)
+{
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+	cell *cells = NULL;
+
+	if (family->type == FAMILY_GAUGE &&
+	    atomic_load_explicit(&shard->is_holding, memory_order_relaxed)) {
+		cells = family_make_segment(family, shard->held, segment);
+	}
+	if (cells) {
+		atomic_store_explicit(&cells[(size_t)index * GAUGE_CELLS], CELL_HIDDEN,
+				      memory_order_relaxed);
+	}
+}
+
 /*
- * Call it with the mutex: makes the sample. Returns NO_SAMPLE without memory, if its text is too
- * long, or if it is limited and its text exceeds the budget.
+ * Call it with the mutex: makes the sample, for the shard or (NULL) for none yet. Returns NO_SAMPLE
+ * without memory, if its text is too long, or if it is limited and its text exceeds the budget.
  */
-static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limited)
+static uint32_t add_sample(struct family *family, const struct shard *shard, const uint32_t *ids,
+			   bool limited)
 {
 	struct registry *registry = family->registry;
 	struct prefix *prefix = make_prefix(family, ids);
@@ -420,6 +439,9 @@ static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limi
 	if (limited) {
 		atomic_fetch_sub_explicit(&registry->prefix_bytes_left, prefix->size,
 					  memory_order_relaxed);
+	}
+	if (shard) {
+		hold_new_sample(family, shard, sample);
 	}
 	begin_sample(family, sample, ids, prefix, limited);
 	return sample;
@@ -492,9 +514,10 @@ static uint32_t revive(struct family *family, const uint32_t *ids)
 	return NO_SAMPLE;
 }
 
-/* Call it with the mutex: returns the sample with these ids, which is made if no limit forbids
- * it. */
-static uint32_t add_with_mutex(struct family *family, const uint32_t *ids)
+/* Call it with the mutex: returns the sample with these ids, which is made, for the shard or for
+ * none yet, if no limit forbids it. */
+static uint32_t add_with_mutex(struct family *family, const struct shard *shard,
+			       const uint32_t *ids)
 {
 	bool limited = family->dynamic_labels != 0 && overflow_of(family, ids) == OVERFLOW_NONE;
 	uint32_t sample = sample_find(family, ids, family->label_count);
@@ -503,7 +526,7 @@ static uint32_t add_with_mutex(struct family *family, const uint32_t *ids)
 		sample = revive(family, ids);
 	}
 	if (sample == NO_SAMPLE && !at_limit(family, ids)) {
-		sample = add_sample(family, ids, limited);
+		sample = add_sample(family, shard, ids, limited);
 		if (sample != NO_SAMPLE && limited) {
 			family_count_limited(family, true);
 		} else if (sample != NO_SAMPLE && family->dynamic_labels != 0) {
@@ -513,7 +536,7 @@ static uint32_t add_with_mutex(struct family *family, const uint32_t *ids)
 	return sample;
 }
 
-static uint32_t find_or_add(struct family *family, const uint32_t *ids)
+static uint32_t find_or_add(struct family *family, const struct shard *shard, const uint32_t *ids)
 {
 	struct registry *registry = family->registry;
 	uint32_t sample = sample_find(family, ids, family->label_count);
@@ -523,7 +546,7 @@ static uint32_t find_or_add(struct family *family, const uint32_t *ids)
 		return sample;
 	}
 	os_mutex_lock(&registry->mutex);
-	sample = add_with_mutex(family, ids);
+	sample = add_with_mutex(family, shard, ids);
 	os_mutex_unlock(&registry->mutex);
 	return sample;
 }
@@ -578,7 +601,8 @@ static void replace_labels(const struct family *family, uint32_t *ids, enum over
  * Returns the sample for a label set that is not in the table: a new one, the overflow series, or
  * one with cleaned labels. NO_SAMPLE without memory. Sets *overflowed.
  */
-static uint32_t make_sample(struct family *family, const uint32_t *ids, bool *overflowed)
+static uint32_t make_sample(struct family *family, const struct shard *shard, const uint32_t *ids,
+			    bool *overflowed)
 {
 	const struct registry *registry = family->registry;
 	uint32_t clean[FAMILY_LABELS_MAX] = { 0 }, sample = NO_SAMPLE;
@@ -592,7 +616,7 @@ static uint32_t make_sample(struct family *family, const uint32_t *ids, bool *ov
 	     overflow++) {
 		replace_labels(family, clean, (enum overflow)overflow);
 		*overflowed |= overflow != OVERFLOW_NONE;
-		sample = find_or_add(family, clean);
+		sample = find_or_add(family, shard, clean);
 	}
 	return sample;
 }
@@ -657,7 +681,7 @@ static RARE cell *make_cells(struct family *family, const struct shard *shard, c
 
 	*overflowed = false;
 	if (sample == NO_SAMPLE) {
-		sample = make_sample(family, ids, overflowed);
+		sample = make_sample(family, shard, ids, overflowed);
 	}
 	if (sample != NO_SAMPLE) {
 		cells = cells_of(family, shard, sample);
@@ -809,6 +833,18 @@ void family_hide(struct family *family, struct shard *shard, const uint32_t *ids
 	atomic_store_explicit(&family->hides, true, memory_order_relaxed);
 }
 
+void cells_show(cell *cells, int64_t value)
+{
+	atomic_store_explicit(cells, (uint64_t)value, memory_order_relaxed);
+}
+
+void cells_hide(struct family *family, cell *cells)
+{
+	assert(family->type == FAMILY_GAUGE);
+	atomic_store_explicit(cells, CELL_HIDDEN, memory_order_relaxed);
+	atomic_store_explicit(&family->hides, true, memory_order_relaxed);
+}
+
 void family_hide_all(struct family *family, const struct shard *shard)
 {
 	uint32_t left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
@@ -843,8 +879,7 @@ static bool value_of(const struct family *family, uint32_t sample, int64_t *valu
 	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		cell *cells = family_segment(family, w, segment);
 
-		if (cells &&
-		    (family->type != FAMILY_GAUGE || gauges_shown(family->registry, w))) {
+		if (cells && (family->type != FAMILY_GAUGE || gauges_shown(family->registry, w))) {
 			uint64_t one = atomic_load_explicit(cells + offset, memory_order_relaxed);
 
 			if (one == CELL_HIDDEN && family->type == FAMILY_GAUGE) {
@@ -885,7 +920,7 @@ void family_keep(struct family *family, const uint32_t *ids)
 	/* A thread that is no consumer must not search the table without the mutex: eviction.c
 	 * would not wait for it. */
 	os_mutex_lock(&family->registry->mutex);
-	sample = add_with_mutex(family, clean);
+	sample = add_with_mutex(family, NULL, clean);
 	if (sample != NO_SAMPLE && family->dynamic_labels != 0) {
 		sample_set_state(family, sample, LIFE_KEPT);
 	}

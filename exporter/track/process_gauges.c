@@ -464,6 +464,7 @@ void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t 
 
 struct shown_process {
 	uint32_t ids[PROCESS_INFO_LABELS];
+	cell *cells; /* of the sample with these labels, or of the overflow series */
 };
 
 const struct family_options process_info_family = {
@@ -506,43 +507,48 @@ void process_info_clear(struct process_info *info)
 	const struct map_slot *slot;
 
 	while ((slot = map_next(&info->by_process, &at))) {
-		family_hide(info->family, info->shard, shown_at(slot->value)->ids);
+		cells_hide(info->family, shown_at(slot->value)->cells);
 	}
 	process_info_done(info);
 }
 
-static uint64_t hash_of(const uint32_t *ids)
+/* The last process of a sample takes it with it. */
+static void remove_info_user(struct process_info *info, cell *cells)
 {
-	return hash_u64(hash_u64((uint64_t)ids[0] << 32 | ids[1]) + ids[2]);
-}
-
-/* The last process with these labels takes the sample with it. */
-static void remove_info_user(struct process_info *info, const uint32_t *ids)
-{
-	uint64_t *users = map_find(&info->users, hash_of(ids));
+	uint64_t *users = map_find(&info->users, (uintptr_t)cells);
 
 	if (users && --*users == 0) {
-		map_remove(&info->users, hash_of(ids));
-		family_hide(info->family, info->shard, ids);
+		map_remove(&info->users, (uintptr_t)cells);
+		cells_hide(info->family, cells);
 	}
 }
 
-/* Returns false without memory. */
-static bool add_user(struct process_info *info, const uint32_t *ids)
+/* Returns the cells of the sample that shows the labels; NULL without memory. */
+static cell *add_user(struct process_info *info, const uint32_t *ids)
 {
-	uint64_t *users = map_put(&info->users, hash_of(ids), NULL);
+	cell *cells = family_cells(info->family, info->shard, ids, NULL);
+	uint64_t *users = cells ? map_put(&info->users, (uintptr_t)cells, NULL) : NULL;
 
-	if (users && (*users)++ == 0) {
-		family_set(info->family, info->shard, ids, 1);
+	if (!users) {
+		return NULL;
 	}
-	return users != NULL;
+	if ((*users)++ == 0) {
+		cells_show(cells, 1);
+	}
+	return cells;
 }
 
 static void move(struct process_info *info, struct shown_process *shown, const uint32_t *ids)
 {
-	if (memcmp(shown->ids, ids, sizeof shown->ids) != 0 && add_user(info, ids)) {
-		remove_info_user(info, shown->ids);
+	cell *cells = NULL;
+
+	if (memcmp(shown->ids, ids, sizeof shown->ids) != 0) {
+		cells = add_user(info, ids);
+	}
+	if (cells) {
+		remove_info_user(info, shown->cells);
 		memcpy(shown->ids, ids, sizeof shown->ids);
+		shown->cells = cells;
 	}
 }
 
@@ -564,7 +570,10 @@ void process_info_set(struct process_info *info, uint32_t process_id,
 		}
 	}
 	place = shown ? map_put(&info->by_process, process_id, NULL) : NULL;
-	if (!place || !add_user(info, ids)) {
+	if (place) {
+		shown->cells = add_user(info, ids);
+	}
+	if (!place || !shown->cells) {
 		info->refused++;
 		map_remove(&info->by_process, process_id);
 		free(shown);
@@ -581,7 +590,7 @@ void process_info_forget(struct process_info *info, uint32_t process_id)
 
 	if (shown) {
 		map_remove(&info->by_process, process_id);
-		remove_info_user(info, shown->ids);
+		remove_info_user(info, shown->cells);
 		free(shown);
 	}
 }

@@ -123,7 +123,8 @@ struct process_info {
 	struct shard *shard;   /* borrowed */
 	struct family *family; /* NULL: not enabled */
 	struct map by_process; /* process id -> struct shown_process *, owned */
-	struct map users;      /* hash of the labels -> number of processes that share them */
+	struct map users;      /* cells, as a number -> number of processes that share them; beyond
+				  a limit on series, those with different labels do */
 	uint32_t limit;        /* the most processes */
 	uint64_t refused;      /* processes that are not shown, because of the limit */
 };

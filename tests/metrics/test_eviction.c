@@ -279,6 +279,35 @@ static struct family_options gauge_options(void)
 	return options;
 }
 
+/* A recording may be damaged: its times may jump between any two points. */
+static void times_may_jump_between_the_earliest_and_the_latest(void **state)
+{
+	static const int64_t times[] = { 0,      INT64_MIN + 1, INT64_MAX,
+					 -1,     INT64_MIN / 2, INT64_MAX / 2,
+					 -SECOND };
+	enum { TIMES = sizeof times / sizeof times[0] };
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture, &by_process, 10 * MINUTE);
+	for (unsigned from = 0; from < TIMES; from++) {
+		for (unsigned to = 0; to < TIMES; to++) {
+			count(&fixture, "odd", from, 1);
+			shard_tend(fixture.shard, times[from], times[to]);
+			shard_enter(fixture.shard);
+			shard_tend(fixture.shard, times[to], times[from]);
+			shard_enter(fixture.shard);
+		}
+	}
+	/* A name that now counts stays until it is idle, even if the clock has jumped before. */
+	shard_tend(fixture.shard, 0, 0);
+	count(&fixture, "sqlservr", 0, 1);
+	shard_tend(fixture.shard, 0, SECOND);
+	shard_tend(fixture.shard, SECOND, MINUTE);
+	assert_true(has_series(&fixture, "sqlservr", 0));
+	registry_free(fixture.registry);
+}
+
 static void hidden_gauges_are_given_back_and_not_counted(void **state)
 {
 	struct family_options options = gauge_options();
@@ -625,6 +654,7 @@ int main(void)
 		cmocka_unit_test(idle_label_sets_go_from_a_family_with_room),
 		cmocka_unit_test(overflow_series_and_kept_samples_stay),
 		cmocka_unit_test(a_replay_that_starts_again_gives_nothing_back_too_early),
+		cmocka_unit_test(times_may_jump_between_the_earliest_and_the_latest),
 		cmocka_unit_test(hidden_gauges_are_given_back_and_not_counted),
 		cmocka_unit_test(a_gauge_that_is_not_zero_or_is_held_stays),
 		cmocka_unit_test(a_sample_waits_until_every_consumer_has_forgotten_it),

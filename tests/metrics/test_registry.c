@@ -334,6 +334,54 @@ static void a_shard_hides_all_of_its_samples(void **state)
 	registry_free(registry);
 }
 
+/* While gauges are held, a page that showed a new label set with 0 would be wrong: an _info metric
+ * is always 1. */
+static void label_sets_that_are_new_while_gauges_are_held_are_not_shown(void **state)
+{
+	static const struct family_options options = {
+		.name = "etw_disk_info",
+		.help = "Disks.",
+		.type = FAMILY_GAUGE,
+		.labels = { "disk" },
+		.label_count = 1,
+		.dynamic_labels = 1,
+	};
+	struct registry *registry = registry_with(0, 0);
+	struct family *family = declare(registry, &options);
+	struct shard *shard = registry_shard(registry, false, NULL);
+	char text[16], line[64];
+
+	(void)state;
+	for (unsigned pass = 0; pass < 3; pass++) {
+		/* More than a segment of samples in each pass. */
+		for (unsigned disk = 0; disk < 40; disk++) {
+			uint32_t id;
+
+			snprintf(text, sizeof text, "%u-%u", pass, disk);
+			id = id_of(registry, text);
+			family_set(family, shard, &id, 1);
+			snprintf(line, sizeof line, "etw_disk_info{disk=\"%s\"} 1\n", text);
+			if (pass == 0) {
+				page_expect(registry, line);
+			} else {
+				page_expect_none(registry, text);
+			}
+		}
+		page_expect_none(registry, "} 0\n");
+		if (pass > 0) {
+			shard_release_gauges(shard);
+			page_expect(registry, line);
+		}
+		shard_hold_gauges(shard);
+		page_expect(registry, line);
+		family_hide_all(family, shard);
+		page_expect(registry, line);
+	}
+	shard_release_gauges(shard);
+	page_expect_none(registry, "etw_disk_info{");
+	registry_free(registry);
+}
+
 static void an_observation_falls_into_one_bucket(void **state)
 {
 	static const uint64_t bounds[] = { 0, 10, 20, 30, 40, 50, 60 };
@@ -678,6 +726,7 @@ int main(void)
 		cmocka_unit_test(a_sample_is_the_sum_over_its_writers),
 		cmocka_unit_test(gauges_go_up_and_down_and_hide),
 		cmocka_unit_test(a_shard_hides_all_of_its_samples),
+		cmocka_unit_test(label_sets_that_are_new_while_gauges_are_held_are_not_shown),
 		cmocka_unit_test(an_observation_falls_into_one_bucket),
 		cmocka_unit_test(a_counter_goes_on_behind_its_end),
 		cmocka_unit_test(a_sum_goes_on_behind_its_end),

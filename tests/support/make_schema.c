@@ -152,6 +152,8 @@ static void write_words_or_pattern(const struct yaml_shape *shape, bool *first)
 	text_add_string(&out, "[{");
 	write_words(shape, &first_word);
 	text_add_string(&out, " }, {");
+	begin_member("type", &first_pattern);
+	write_raw("'string'");
 	write_string_member("pattern", shape->pattern, &first_pattern);
 	text_add_string(&out, " }]");
 }

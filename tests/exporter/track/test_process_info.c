@@ -14,6 +14,8 @@
 
 #include "base/text.h"
 #include "exporter/track/names.h"
+#include "exporter/track/process_gauges.h"
+#include "tests/support/page.h"
 #include "tests/support/patience.h"
 #include "tests/support/system.h"
 #include "tests/support/tracker_run.h"
@@ -225,6 +227,47 @@ static void no_more_processes_are_shown_than_the_limit_allows(void **state)
 	player_done(&player);
 }
 
+/* Beyond the limit on series, processes of different labels share the overflow series. */
+static void the_overflow_series_is_there_while_one_of_its_processes_runs(void **state)
+{
+	static const char other[] = "etw_process_info{process=\"_other\",owner=\"_other\","
+				    "terminal_session=\"_other\"} 1\n";
+	const struct registry_limits limits = { .series_per_family = 2 };
+	struct registry *registry = registry_new(&limits, NULL);
+	struct intern *strings = registry_strings(registry);
+	struct shard *shard = registry_shard(registry, false, NULL);
+	uint32_t labels[4][PROCESS_INFO_LABELS];
+	struct process_info table;
+
+	(void)state;
+	assert_true(process_info_init(&table, registry, shard, 10, NULL));
+	for (uint32_t i = 0; i < 4; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "app%u", (unsigned)i);
+		labels[i][0] = intern_string(strings, name);
+		labels[i][1] = intern_string(strings, ANNA);
+		labels[i][2] = intern_string(strings, "1");
+		process_info_set(&table, i, labels[i]);
+	}
+	page_expect(registry, other);
+	process_info_forget(&table, 3);
+	page_expect(registry, other); /* app2 still runs */
+	/* There is room again when that one ends. */
+	process_info_forget(&table, 0);
+	process_info_forget(&table, 1);
+	shard_tend(shard, 0, 1);
+	shard_tend(shard, 1, 2);
+	shard_tend(shard, 2, 3);
+	process_info_set(&table, 0, labels[0]);
+	page_expect(registry, "etw_process_info{process=\"app0\"");
+	process_info_forget(&table, 2);
+	page_expect_none(registry, other);
+	process_info_clear(&table);
+	page_expect_none(registry, "etw_process_info{");
+	registry_free(registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +276,7 @@ int main(void)
 		cmocka_unit_test(a_reload_shows_what_runs_and_takes_it_back),
 		cmocka_unit_test(the_name_of_an_account_that_comes_late_takes_the_place_of_its_sid),
 		cmocka_unit_test(no_more_processes_are_shown_than_the_limit_allows),
+		cmocka_unit_test(the_overflow_series_is_there_while_one_of_its_processes_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
