@@ -31,7 +31,7 @@
 
 #include <etw/mirror.h>
 
-#include "lib/decode/encode_value.h"
+#include "lib/decode/schema.h"
 #include "lib/decode/text_forms.h"
 
 enum {

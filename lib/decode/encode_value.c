@@ -10,7 +10,6 @@
  * Narrow text is written as UTF-8. The reader decodes narrow bytes as UTF-8 if they are valid
  * UTF-8, so a text reads back as it was given, even if the original was Latin-1.
  */
-#include "lib/decode/encode_value.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,8 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/mirror.h>
+
 #include "base/client_address.h"
 #include "base/text.h"
+#include "lib/decode/schema.h"
 #include "lib/decode/text_forms.h"
 
 static bool wrong(const char *what, const struct etw_json_value *value, struct etw_error *err)

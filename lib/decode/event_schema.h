@@ -36,14 +36,14 @@
 
 #include <etw/describe.h>
 
+#include "base/error.h"
 #include "base/guid.h"
 #include "base/text.h"
 #include "lib/decode/inband_manifests.h"
-#include "lib/decode/manifest/load.h"
+#include "lib/decode/manifest/manifest.h"
 #include "lib/decode/manifest_holds.h"
 #include "lib/decode/schema.h"
 #include "lib/decode/trace_schemas.h"
-#include "lib/decode/tracelogging.h"
 #include "lib/source/event_record.h"
 
 /* What the operating system (TDH) answers in addition to a schema. */
@@ -63,5 +63,23 @@ uint32_t event_schema_manifest_id(const struct etw_schema_origins *origins,
  * itself must not be from an in-band manifest. */
 bool event_schema_overridable(const struct etw_schema_origins *origins,
 			      const struct etw_record *record, const struct etw_schema *schema);
+
+/* ---- TraceLogging ---- */
+
+/*
+ * TraceLogging: events that contain their own layout in an extended item.
+ *
+ * Sources: TraceLoggingProvider.h of the Windows SDK; docs/etl-format.md section 10.
+ */
+
+/* Returns a hash of the metadata, which identifies the event class; 0 if the record is no
+ * TraceLogging event. */
+uint64_t tracelogging_hash(const struct etw_record *record, uint64_t seed);
+
+/*
+ * A cache of schemas; its key is the content of the metadata. It is bounded: when it is full, new
+ * metadata gets no schema. Only one consumer thread may use it; it has no lock.
+ */
+struct etw_tracelogging_cache; /* opaque */
 
 #endif

@@ -17,6 +17,7 @@
 #include <etw/schema.h>
 
 #include "base/cursor.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "lib/source/event_record.h"
 
@@ -119,5 +120,12 @@ void schema_build_stop(struct schema_builder *builder);
  */
 bool schema_build_finish(struct schema_builder *builder, struct built_fields *fields);
 void schema_build_done(struct schema_builder *builder);
+
+/* ---- values ---- */
+
+/* Returns whether a located element of the field already has this value in the form that dumps
+ * show. */
+bool encode_is_same(const struct etw_field *field, const struct etw_field_slice *element,
+		    const struct etw_json_value *value);
 
 #endif

@@ -23,7 +23,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "lib/decode/event_info.h"
-#include "lib/decode/manifest/write.h"
+#include "lib/decode/manifest/manifest.h"
 #include "lib/decode/text_forms.h"
 #include "lib/source/etw_sdk_win32.h"
 

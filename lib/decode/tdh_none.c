@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* TDH on systems other than Windows: it finds nothing. */
+#include <etw/session.h>
+
 #include "lib/decode/tdh.h"
 
 struct etw_tdh {
@@ -23,4 +25,17 @@ struct etw_schema_system etw_tdh_system(struct etw_tdh *tdh)
 {
 	(void)tdh;
 	return (struct etw_schema_system){ .context = NULL };
+}
+
+/* ---- manifests ---- */
+
+enum etw_tdh_events etw_tdh_add_events(struct etw_manifest_writer *writer,
+				       const struct etw_guid *provider, size_t *undescribed,
+				       struct etw_error *err)
+{
+	(void)writer;
+	(void)provider;
+	(void)undescribed;
+	etw_here(err);
+	return ETW_TDH_EVENTS_FAILED;
 }

@@ -14,18 +14,83 @@
  * JSON contains only provider names from the recording itself, like `etwtool dump`. All other names
  * also come from the list of well-known providers.
  */
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <etw/event_json.h>
 #include <etw/schema.h>
+#include <etw/version.h>
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/memory.h"
 #include "lib/decode/kernel_class.h"
-#include "lib/decode/manifest/load.h"
+#include "lib/decode/manifest/manifest.h"
 #include "lib/face/face_internal.h"
+
+/* ---- handles ---- */
+
+/*
+ * A list of the open handles. Its entries are never freed, only reused, so a thread can walk the
+ * list while another one opens or closes a handle. Its length is the highest number of handles that
+ * were open at one time.
+ */
+
+struct place {
+	_Atomic(uintptr_t) handle; /* 0: the entry is free */
+	struct place *next;        /* never changes */
+};
+
+/* An entry is complete before it is published here with release; readers load with acquire. */
+static _Atomic(struct place *) places;
+
+bool face_handle_add(const void *handle, struct etw_error *err)
+{
+	struct place *place;
+
+	for (place = atomic_load_explicit(&places, memory_order_acquire); place;
+	     place = place->next) {
+		uintptr_t none = 0;
+
+		if (atomic_compare_exchange_strong(&place->handle, &none, (uintptr_t)handle)) {
+			return true;
+		}
+	}
+	place = malloc(sizeof *place);
+	if (!place) {
+		return error_no_memory(err, "a handle");
+	}
+	atomic_init(&place->handle, (uintptr_t)handle);
+	place->next = atomic_load_explicit(&places, memory_order_acquire);
+	while (!atomic_compare_exchange_weak(&places, &place->next, place)) {
+	}
+	return true;
+}
+
+static struct place *find_place(const void *handle)
+{
+	struct place *place = atomic_load_explicit(&places, memory_order_acquire);
+
+	while (place &&
+	       atomic_load_explicit(&place->handle, memory_order_acquire) != (uintptr_t)handle) {
+		place = place->next;
+	}
+	return place;
+}
+
+bool face_handle_is_open(const void *handle)
+{
+	return handle && find_place(handle);
+}
+
+bool face_handle_remove(const void *handle)
+{
+	struct place *place = handle ? find_place(handle) : NULL;
+	uintptr_t expected = (uintptr_t)handle;
+
+	return place && atomic_compare_exchange_strong(&place->handle, &expected, 0);
+}
 
 enum { CLASSES_MOST = 32768 };
 
@@ -428,4 +493,11 @@ RARE void etw_reader_resolve(struct etw_reader *reader, const struct etw_event *
 	place->field = event->schema ? etw_field_reader_of(event->schema, index,
 							   event->record->pointer_size) :
 				       (struct etw_field_reader){ .size = 0 };
+}
+
+/* ---- version ---- */
+
+const char *etw_version(void)
+{
+	return ETWX_VERSION; /* CMake defines it for this file alone. */
 }

@@ -16,7 +16,7 @@
 #include "lib/decode/event_table.h"
 #include "lib/decode/tdh.h"
 
-/* ---- handles (handles.c) ---- */
+/* ---- handles (event.c) ---- */
 
 /*
  * The set of all open handles, of every type. A public function checks its handle here before it
@@ -107,7 +107,7 @@ bool face_decoder_end(struct etw_decoder *decoder, struct etw_error *err);
 /* Sets the current event to that of an empty record. */
 void face_decoder_hide(struct etw_decoder *decoder);
 
-/* ---- new events (writer.c) ---- */
+/* ---- new events (relog.c) ---- */
 
 struct etw_new_event;
 struct etw_out_record;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of kernel events: the GUIDs of their groups, and the flags that enable them. */
+/*
+ * What is known about kernel events: the GUIDs of their groups, the flags that enable them, and the
+ * records that contain stacks.
+ */
 #include <etw/kernel.h>
+#include <etw/stack_walk.h>
 
 #include <stddef.h>
 #include <string.h>
 
+#include "base/cursor.h"
 #include "base/guid.h"
 
 /* ---- GUIDs of groups ---- */
@@ -123,4 +128,205 @@ uint32_t etw_kernel_flags_in(const uint32_t words[ETW_KERNEL_WORDS])
 		flags |= words[place->word] & place->bit ? kept_elsewhere[i].flag : 0;
 	}
 	return flags;
+}
+
+/* ---- the flag of each event ---- */
+
+/*
+ * Sources: "EVENT_TRACE_PROPERTIES structure" (EnableFlags), Microsoft Learn; docs/etl-format.md
+ * section 15; of priorities, the names of the groups in winsiderss/phnt, ntwmi.h.
+ */
+
+#define GROUP(name) (UINT32_C(1) << ETW_KERNEL_GROUP_##name)
+
+/* The first row that contains the opcode is used. */
+static const struct {
+	uint8_t kernel_class, first, last;
+	struct etw_kernel_event_flags by;
+} rows[] = {
+	{ ETW_KERNEL_PROCESS, 0, 255, { ETW_KERNEL_FLAG_PROCESS, 0 } },
+	{ ETW_KERNEL_THREAD, 36, 36, { ETW_KERNEL_FLAG_CSWITCH, 0 } },
+	{ ETW_KERNEL_THREAD, 48, 49, { 0, GROUP(PRIORITY) } },
+	{ ETW_KERNEL_THREAD, 50, 50, { ETW_KERNEL_FLAG_DISPATCHER, 0 } },
+	{ ETW_KERNEL_THREAD, 51, 52, { 0, GROUP(PRIORITY) } },
+	{ ETW_KERNEL_THREAD, 0, 255, { ETW_KERNEL_FLAG_THREAD, 0 } },
+	{ ETW_KERNEL_IMAGE, 0, 255, { ETW_KERNEL_FLAG_IMAGE_LOAD, 0 } },
+	{ ETW_KERNEL_DISK_IO, 12, 13, { 0, 0 } }, /* DISK_IO_INIT; no collector needs it */
+	{ ETW_KERNEL_DISK_IO, 15, 15, { 0, 0 } },
+	{ ETW_KERNEL_DISK_IO, 0, 255, { ETW_KERNEL_FLAG_DISK_IO, 0 } },
+	{ ETW_KERNEL_FILE_IO, 64, 75, { ETW_KERNEL_FLAG_FILE_IO_INIT, 0 } },
+	{ ETW_KERNEL_FILE_IO, 77, 77, { ETW_KERNEL_FLAG_FILE_IO_INIT, 0 } },
+	{ ETW_KERNEL_FILE_IO, 83, 86, { ETW_KERNEL_FLAG_FILE_IO_INIT, 0 } },
+	{ ETW_KERNEL_FILE_IO, 96, 97, { 0, GROUP(FLT_IO_INIT) } },
+	{ ETW_KERNEL_FILE_IO, 98, 99, { 0, GROUP(FLT_IO) | GROUP(FLT_FASTIO) } },
+	{ ETW_KERNEL_FILE_IO, 100, 101, { 0, GROUP(FLT_IO_FAILURE) } },
+	{ ETW_KERNEL_FILE_IO, 76, 76, { ETW_KERNEL_FLAG_FILE_IO, 0 } },
+	{ ETW_KERNEL_FILE_IO, 0, 36, { ETW_KERNEL_FLAG_DISK_FILE_IO, 0 } },
+	{ ETW_KERNEL_FILE_IO, 37, 40, { ETW_KERNEL_FLAG_VAMAP, 0 } },
+	{ ETW_KERNEL_TCP_IP, 0, 255, { ETW_KERNEL_FLAG_NETWORK_TCPIP, 0 } },
+	{ ETW_KERNEL_UDP_IP, 0, 255, { ETW_KERNEL_FLAG_NETWORK_TCPIP, 0 } },
+	{ ETW_KERNEL_PAGE_FAULT, 10, 14, { ETW_KERNEL_FLAG_MEMORY_PAGE_FAULTS, 0 } },
+	{ ETW_KERNEL_PAGE_FAULT, 32, 32, { ETW_KERNEL_FLAG_MEMORY_HARD_FAULTS, 0 } },
+	{ ETW_KERNEL_PAGE_FAULT, 98, 99, { ETW_KERNEL_FLAG_VIRTUAL_ALLOC, 0 } },
+	{ ETW_KERNEL_PERF_INFO, 46, 46, { ETW_KERNEL_FLAG_PROFILE, 0 } },
+	{ ETW_KERNEL_PERF_INFO, 67, 67, { ETW_KERNEL_FLAG_INTERRUPT, 0 } },
+	{ ETW_KERNEL_PERF_INFO, 66, 69, { ETW_KERNEL_FLAG_DPC, 0 } },
+	{ ETW_KERNEL_REGISTRY, 0, 255, { ETW_KERNEL_FLAG_REGISTRY, 0 } },
+};
+
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
+
+struct etw_kernel_event_flags etw_kernel_event_flags(enum etw_kernel_class kernel_class,
+						     unsigned opcode, bool *never)
+{
+	struct etw_kernel_event_flags none = { 0 };
+	size_t i = 0;
+
+	while (i < ROW_COUNT && (rows[i].kernel_class != kernel_class || opcode < rows[i].first ||
+				 opcode > rows[i].last)) {
+		i++;
+	}
+	if (never) {
+		*never = i < ROW_COUNT && rows[i].by.flags == 0 && rows[i].by.groups == 0;
+	}
+	return i < ROW_COUNT ? rows[i].by : none;
+}
+
+struct etw_kernel_event_flags etw_kernel_class_flags(enum etw_kernel_class kernel_class)
+{
+	struct etw_kernel_event_flags all = { 0 };
+
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		if (rows[i].kernel_class == kernel_class) {
+			all.flags |= rows[i].by.flags;
+			all.groups |= rows[i].by.groups;
+		}
+	}
+	return all;
+}
+
+bool etw_kernel_class_needs_no_flag(enum etw_kernel_class kernel_class)
+{
+	switch (kernel_class) {
+	case ETW_KERNEL_EVENT_TRACE:
+	case ETW_KERNEL_STACK_WALK: /* the events with stacks request them */
+	case ETW_KERNEL_SYSTEM_CONFIG:
+	case ETW_KERNEL_SYS_CONFIG:
+	case ETW_KERNEL_IMAGE_ID:
+	case ETW_KERNEL_LOST_EVENT:
+	case ETW_KERNEL_META_DATA:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- stack records ---- */
+
+bool etw_is_stack_walk(const struct etw_record *record)
+{
+	return record->classic &&
+	       etw_guid_equal(record->provider, etw_kernel_group_guid(ETW_KERNEL_GROUP_STACK_WALK));
+}
+
+bool etw_stack_walk_read(const struct etw_record *record, struct etw_stack_walk *walk)
+{
+	struct cursor c = cursor_over(record->payload, record->payload_size);
+
+	if (!etw_is_stack_walk(record)) {
+		return false;
+	}
+	*walk = (struct etw_stack_walk){ .type = ETW_STACK_WALK_STACK };
+	switch (record->opcode) {
+	case ETW_KERNEL_OPCODE_STACK_WALK_STACK:
+		break;
+	case ETW_KERNEL_OPCODE_STACK_WALK_STACK_KEY_KERNEL:
+	case ETW_KERNEL_OPCODE_STACK_WALK_STACK_KEY_USER:
+		walk->type = ETW_STACK_WALK_REFERENCE;
+		break;
+	case ETW_KERNEL_OPCODE_STACK_WALK_KEY_DELETE:
+	case ETW_KERNEL_OPCODE_STACK_WALK_KEY_RUNDOWN:
+		walk->type = ETW_STACK_WALK_DEFINITION;
+		break;
+	default:
+		return false;
+	}
+	if (walk->type != ETW_STACK_WALK_DEFINITION) {
+		walk->event_time = (int64_t)cursor_u64(&c);
+		walk->process_id = cursor_u32(&c);
+		walk->thread_id = cursor_u32(&c);
+	}
+	if (walk->type != ETW_STACK_WALK_STACK) {
+		walk->key = cursor_pointer(&c, record->pointer_size);
+	}
+	if (walk->type != ETW_STACK_WALK_REFERENCE) {
+		walk->addresses = c.at;
+		walk->address_count = (uint32_t)(cursor_left(&c) / record->pointer_size);
+	}
+	return !c.overrun;
+}
+
+/* Returns the offset of TTID in requests of FileIo, which version 3 moved after the objects. */
+static uint32_t file_thread_offset(const struct etw_record *record)
+{
+	uint32_t pointer = record->pointer_size;
+	bool behind = record->version >= 3;
+
+	switch (record->opcode) {
+	case ETW_KERNEL_OPCODE_FILE_IO_CREATE:
+		return behind ? 2 * pointer : pointer;
+	case ETW_KERNEL_OPCODE_FILE_IO_READ:
+	case ETW_KERNEL_OPCODE_FILE_IO_WRITE:
+		return 8 + (behind ? 3 * pointer : pointer);
+	case ETW_KERNEL_OPCODE_FILE_IO_CLEANUP:
+	case ETW_KERNEL_OPCODE_FILE_IO_CLOSE:
+	case ETW_KERNEL_OPCODE_FILE_IO_FLUSH:
+	case ETW_KERNEL_OPCODE_FILE_IO_DIR_ENUM:
+	case ETW_KERNEL_OPCODE_FILE_IO_DIR_NOTIFY:
+		return behind ? 3 * pointer : pointer;
+	case ETW_KERNEL_OPCODE_FILE_IO_SET_INFO:
+	case ETW_KERNEL_OPCODE_FILE_IO_DELETE:
+	case ETW_KERNEL_OPCODE_FILE_IO_RENAME:
+	case ETW_KERNEL_OPCODE_FILE_IO_QUERY_INFO:
+	case ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL:
+		return behind ? 4 * pointer : pointer;
+	default:
+		return UINT32_MAX;
+	}
+}
+
+/* Returns the payload offset of the thread id, for events without a thread in their header;
+ * UINT32_MAX if the payload has none. */
+static uint32_t thread_offset(const struct etw_record *record)
+{
+	uint32_t pointer = record->pointer_size;
+
+	if (record->kernel_group == ETW_KERNEL_GROUP_FILE_IO) {
+		return file_thread_offset(record);
+	}
+	switch (etw_kernel_hook(record->kernel_group, record->opcode)) {
+	case ETW_KERNEL_GROUP_PERF_INFO << 8 | ETW_KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF:
+	case ETW_KERNEL_GROUP_PERF_INFO << 8 | ETW_KERNEL_OPCODE_PERF_INFO_PMC_COUNTER_PROF:
+		return pointer; /* InstructionPointer, ThreadId */
+	case ETW_KERNEL_GROUP_THREAD << 8 | ETW_KERNEL_OPCODE_THREAD_CSWITCH:
+		return 0; /* NewThreadId: the thread that runs now owns the stack */
+	case ETW_KERNEL_GROUP_PAGE_FAULT << 8 | ETW_KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT:
+		/* InitialTime, ReadOffset, VirtualAddress, FileObject, TThreadId */
+		return 16 + 2 * pointer;
+	default:
+		return UINT32_MAX;
+	}
+}
+
+uint32_t etw_stack_walk_thread(const struct etw_record *record)
+{
+	uint32_t size = record->payload_size;
+	uint32_t offset;
+
+	if (record->thread_id != ETW_RECORD_NO_ID) {
+		return record->thread_id;
+	}
+	offset = thread_offset(record);
+	return offset < size && size - offset >= 4 ? etw_load_u32(record->payload + offset) :
+						     ETW_RECORD_NO_ID;
 }

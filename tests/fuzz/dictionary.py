@@ -69,7 +69,7 @@ def manifest_words():
 
 
 TARGETS = {
-    "fuzz_arguments": lambda: [*ARGUMENTS, *kernel_names(), *literals("etwtool/relog/event_lines.c", "lib/etl/header_field.c",
+    "fuzz_arguments": lambda: [*ARGUMENTS, *kernel_names(), *literals("etwtool/relog/event_lines.c", "lib/etl/change_record.c",
                                                                       "exporter/track/derived_fields.c", "lib/decode/text_forms.c")],
     "fuzz_decode": manifest_words,
     "fuzz_etl": kernel_guids,

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "lib/decode/event_schema.h"
 #include "lib/decode/manifest/manifest.h"
-#include "lib/decode/manifest/write.h"
 #include "lib/decode/schema.h"
 #include "tests/fuzz/failing_memory.h"
 

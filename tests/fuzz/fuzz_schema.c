@@ -19,7 +19,6 @@
 #include "lib/decode/event_schema.h"
 #include "lib/decode/manifest/manifest.h"
 #include "lib/decode/schema.h"
-#include "lib/decode/tracelogging.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,7 +14,7 @@
  * then the set knows the provider by the file's name and the GUID in its text. Any thread may be
  * the first that needs a manifest, so it is parsed under a lock and then published.
  */
-#include "lib/decode/manifest/load.h"
+#include "lib/decode/manifest/manifest.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -21,6 +21,8 @@
 
 #include "base/error.h"
 #include "base/guid.h"
+#include "base/text.h"
+#include "lib/decode/event_info.h"
 #include "lib/decode/schema.h"
 
 struct etw_manifest; /* opaque; immutable, so that any thread may read it */
@@ -54,5 +56,52 @@ const struct etw_schema *manifest_schema_older(const struct etw_manifest *manife
  * function advances. Returns false after the last keyword. */
 bool manifest_keyword(const struct etw_manifest *manifest, size_t index, size_t *at,
 		      const char **name, uint64_t *mask);
+
+/* ---- sets of manifests ---- */
+
+/*
+ * Sets of manifests: configured manifests (configuration and command line), and those built into
+ * the program (config/manifests).
+ *
+ * A set is filled before the first consumer starts; after that, any thread may read it. A built-in
+ * manifest is parsed when it is first needed. If there is no memory for it, its events have no
+ * schema, and memory_note_loss() notes that. A look-up in NULL, or in an empty set, finds nothing.
+ */
+
+enum { MANIFEST_FILE_SIZE_MOST = 16 << 20 };
+
+struct etw_manifest_set; /* opaque */
+
+struct etw_manifest_set *manifest_set_new(struct etw_error *err);
+void manifest_set_free(struct etw_manifest_set *set);
+
+/*
+ * Adds the providers of a manifest that have a GUID. The set takes ownership of the manifest, also
+ * on failure. If several manifests describe a provider, the first one added that has the event is
+ * used.
+ */
+bool manifest_set_add(struct etw_manifest_set *set, struct etw_manifest *manifest,
+		      struct etw_error *err);
+
+/* ---- writing a manifest ---- */
+
+/*
+ * Writes the manifest of one provider, so that another machine can decode the provider's events.
+ * etw_manifest_read_checked() reads equal schemas from it.
+ *
+ * The manifest lacks what decoding does not need: channels, messages of events, and symbols for
+ * compilers. Only one thread at a time may use a writer.
+ */
+
+struct etw_manifest_writer; /* opaque */
+
+/* Adds a keyword of the provider. Call it before the events that use the keyword; keywords without
+ * a name get a made-up one. */
+void manifest_writer_keyword(struct etw_manifest_writer *writer, const char *name, uint64_t mask);
+
+/* Adds an event and borrows nothing of it. An event whose id and version were already added is left
+ * out. */
+void manifest_writer_event(struct etw_manifest_writer *writer,
+			   const struct etw_manifest_event *event);
 
 #endif

@@ -23,7 +23,6 @@
  * A manifest with a mistake is useless as `schemas:` of a configuration. Therefore the finished
  * text is read back before it is returned.
  */
-#include "lib/decode/manifest/write.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +32,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/utf8.h"
-#include "lib/decode/manifest/load.h"
+#include "lib/decode/manifest/manifest.h"
 #include "lib/decode/manifest/manifest_internal.h"
 #include "lib/decode/tdh_types.h"
 

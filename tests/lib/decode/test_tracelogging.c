@@ -6,7 +6,7 @@
 #include <etw/describe.h>
 #include <etw/mirror.h>
 
-#include "lib/decode/tracelogging.h"
+#include "lib/decode/event_schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

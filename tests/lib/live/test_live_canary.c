@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "base/cursor.h"
-#include "lib/decode/tracelogging.h"
+#include "lib/decode/event_schema.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 #include "tests/support/decoded_text.h"

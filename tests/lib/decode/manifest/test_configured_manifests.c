@@ -6,8 +6,6 @@
  */
 #include <etw/recording.h>
 
-#include "lib/decode/manifest/load.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/os.h"
-#include "lib/decode/manifest/load.h"
+#include "lib/decode/manifest/manifest.h"
 #include "lib/source/provider_names.h"
 
 enum { THREADS = 4 };

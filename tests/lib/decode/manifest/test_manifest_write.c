@@ -3,7 +3,7 @@
  * Manifests that are written: what is read from them equals what they were written from, for the
  * manifests of real providers and for events that other programs could make up.
  */
-#include "lib/decode/manifest/write.h"
+#include "lib/decode/manifest/manifest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
