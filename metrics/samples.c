@@ -860,9 +860,9 @@ static bool value_of(const struct family *family, uint32_t sample, int64_t *valu
 
 	offset += (size_t)index * family->cells_per_sample;
 	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
-		cell *cells = family_segment(family, w, segment);
+		cell *cells = shown_cells(family, w, segment);
 
-		if (cells && (family->type != FAMILY_GAUGE || gauges_shown(family->registry, w))) {
+		if (cells) {
 			uint64_t one = atomic_load_explicit(cells + offset, memory_order_relaxed);
 
 			if (one == CELL_HIDDEN && family->type == FAMILY_GAUGE) {
