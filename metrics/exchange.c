@@ -201,7 +201,7 @@ bool family_has_cell(const struct family *family, const struct shard *shard, con
  * A pass starts with nothing: processes are known again only when the rundown at the beginning of
  * the recording has been read. A scrape in between would show no running process. So the values of
  * the former pass are copied into a second shard, which pages show in place of the first one until
- * the caller releases it. One flag decides which of the two a page reads, so no page adds both. A
+ * the caller releases it. One flag decides which of the two a page reads (shown_cells()). A
  * label set that is new meanwhile is hidden there: its value of the former pass is none, not 0.
  *
  * The second shard has no owner. The thread that owns the first one writes it. Evictions ignore
@@ -234,19 +234,20 @@ void shard_hold_gauges(struct shard *shard)
 
 	if (!shard->held) {
 		shard->held = registry_shard(registry, false, NULL);
-	}
-	if (!shard->held) {
-		return;
+		if (!shard->held) {
+			return;
+		}
+		/* Pages read it without the mutex, so it is written before there are cells. */
+		shard->held->held_of = shard;
 	}
 	os_mutex_lock(&registry->mutex);
-	shard->held->held_of = shard;
 	while ((family = next_declared(registry, family)) != NULL) {
 		if (family->type == FAMILY_GAUGE) {
 			copy_gauges(family, shard, shard->held);
 		}
 	}
 	os_mutex_unlock(&registry->mutex);
-	/* Pairs with the acquire in gauges_shown(): a page that sees the flag sees the copies. */
+	/* Pairs with the acquire in shown_cells(): a page that sees the flag sees the copies. */
 	atomic_store_explicit(&shard->is_holding, true, memory_order_release);
 }
 

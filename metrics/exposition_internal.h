@@ -62,10 +62,9 @@ static inline struct columns columns_of(const struct family *family, unsigned se
 	struct columns columns = { .prefixes = family->prefixes[segment] };
 
 	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
-		cell *cells = family_segment(family, w, segment);
+		cell *cells = shown_cells(family, w, segment);
 
-		if (cells &&
-		    (family->type != FAMILY_GAUGE || gauges_shown(family->registry, w))) {
+		if (cells) {
 			columns.cells[columns.count++] = cells;
 		}
 	}

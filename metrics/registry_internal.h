@@ -392,15 +392,25 @@ static inline cell *family_segment(const struct family *family, size_t shard, un
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
-/* Whether pages show the gauges of a shard (exchange.c). Call it after family_segment() has
- * returned cells, so that the struct of the shard is visible. */
-static inline bool gauges_shown(const struct registry *registry, size_t index)
+/* Returns the cells of a shard that pages show; NULL if there are none. Those of a gauge may be
+ * held (exchange.c). The flag is read once, so that no page adds both or neither. */
+static inline cell *shown_cells(const struct family *family, size_t index, unsigned segment)
 {
-	const struct shard *shard = registry->shards[index];
-	const struct shard *holder = shard->held_of ? shard->held_of : shard;
+	cell *cells = family_segment(family, index, segment);
+	const struct shard *shard;
 
-	return atomic_load_explicit(&holder->is_holding, memory_order_acquire) ==
-	       (shard->held_of != NULL);
+	if (!cells || family->type != FAMILY_GAUGE) {
+		return cells;
+	}
+	/* The struct of a shard is visible when it has cells. */
+	shard = family->registry->shards[index];
+	if (shard->held_of) {
+		return NULL;
+	}
+	/* Pairs with the release in shard_hold_gauges(): held and the copies are visible. */
+	return atomic_load_explicit(&shard->is_holding, memory_order_acquire) ?
+		       family_segment(family, shard->held->index, segment) :
+		       cells;
 }
 
 /* native_buckets.c; call it with the mutex: returns the scale of families with these decimals.
@@ -440,8 +450,8 @@ static inline void sample_set_state(const struct family *family, uint32_t sample
 			      memory_order_relaxed);
 }
 
-/* samples.c; call it with the mutex: returns the cells of a segment, which are made if the shard uses
- * it for the first time. NULL without memory. */
+/* samples.c; call it with the mutex: returns the cells of a segment, which are made if the shard
+ * uses it for the first time. NULL without memory. */
 cell *family_make_segment(struct family *family, const struct shard *shard, unsigned segment);
 /* samples.c; call it with the mutex: makes an empty table. Returns false without memory. */
 bool family_make_table(struct family *family);

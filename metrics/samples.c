@@ -407,8 +407,10 @@ static void hold_new_sample(struct family *family, const struct shard *shard, ui
 	unsigned segment = segment_of(sample, &index);
 	cell *cells = NULL;
 
+	/* Pages find the cells that are held by way of those of the shard. */
 	if (family->type == FAMILY_GAUGE &&
-	    atomic_load_explicit(&shard->is_holding, memory_order_relaxed)) {
+	    atomic_load_explicit(&shard->is_holding, memory_order_relaxed) &&
+	    family_make_segment(family, shard, segment)) {
 		cells = family_make_segment(family, shard->held, segment);
 	}
 	if (cells) {
@@ -877,9 +879,9 @@ static bool value_of(const struct family *family, uint32_t sample, int64_t *valu
 
 	offset += (size_t)index * family->cells_per_sample;
 	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
-		cell *cells = family_segment(family, w, segment);
+		cell *cells = shown_cells(family, w, segment);
 
-		if (cells && (family->type != FAMILY_GAUGE || gauges_shown(family->registry, w))) {
+		if (cells) {
 			uint64_t one = atomic_load_explicit(cells + offset, memory_order_relaxed);
 
 			if (one == CELL_HIDDEN && family->type == FAMILY_GAUGE) {

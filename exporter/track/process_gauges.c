@@ -285,6 +285,35 @@ void process_gauges_clear(struct process_gauges *gauges)
 	process_gauges_done(gauges);
 }
 
+/* ---- samples that several processes share ---- */
+
+/* One process fewer has the sample; the last one takes it with it. */
+static void remove_user(struct map *users, struct family *family, cell *cells)
+{
+	uint64_t *count = map_find(users, (uintptr_t)cells);
+
+	if (count && --*count == 0) {
+		map_remove(users, (uintptr_t)cells);
+		cells_hide(family, cells);
+	}
+}
+
+/* Returns the cells of the sample that shows the labels; NULL without memory. */
+static cell *add_user(struct map *users, struct family *family, struct shard *shard,
+		      const uint32_t *ids)
+{
+	cell *cells = family_cells(family, shard, ids, NULL);
+	uint64_t *count = cells ? map_put(users, (uintptr_t)cells, NULL) : NULL;
+
+	if (!count) {
+		return NULL;
+	}
+	if ((*count)++ == 0) {
+		cells_show(cells, 1);
+	}
+	return cells;
+}
+
 /* ---- program files ---- */
 
 enum {
@@ -295,6 +324,7 @@ enum {
 
 struct shown_image {
 	uint32_t ids[IMAGE_LABELS]; /* process, provider, path, checksum */
+	cell *cells;                /* of the sample with these labels, or of an overflow series */
 	int64_t time;
 };
 
@@ -328,22 +358,6 @@ void image_info_done(struct image_info *info)
 	map_done(&info->users);
 }
 
-static uint64_t image_hash(const uint32_t *ids)
-{
-	return hash_u64(hash_u64((uint64_t)ids[0] << 32 | ids[2]) + ids[3]);
-}
-
-/* One process fewer uses a program file; the last one takes the sample with it. */
-static void remove_user(struct image_info *info, const uint32_t *ids)
-{
-	uint64_t *users = map_find(&info->users, image_hash(ids));
-
-	if (users && --*users == 0) {
-		map_remove(&info->users, image_hash(ids));
-		family_hide(info->family, info->shard, ids);
-	}
-}
-
 void image_info_forget(struct image_info *info, uint32_t process_id, int64_t time)
 {
 	const uint64_t *place = info->family ? map_find(&info->by_process, process_id) : NULL;
@@ -357,7 +371,7 @@ void image_info_forget(struct image_info *info, uint32_t process_id, int64_t tim
 		return;
 	}
 	map_remove(&info->by_process, process_id);
-	remove_user(info, shown->ids);
+	remove_user(&info->users, info->family, shown->cells);
 	free(shown);
 }
 
@@ -369,17 +383,19 @@ void image_info_rename(struct image_info *info,
 
 	while ((entry = map_next(&info->by_process, &at))) {
 		struct shown_image *shown = (struct shown_image *)(uintptr_t)entry->value;
-		uint32_t label = label_of(context, (uint32_t)entry->key);
-		uint64_t *users;
+		uint32_t label = label_of(context, (uint32_t)entry->key), former = shown->ids[0];
+		cell *cells;
 
-		if (label == INTERN_NONE || shown->ids[0] == label) {
+		if (label == INTERN_NONE || former == label) {
 			continue;
 		}
-		remove_user(info, shown->ids);
 		shown->ids[0] = label;
-		users = map_put(&info->users, image_hash(shown->ids), NULL);
-		if (users && (*users)++ == 0) {
-			family_set(info->family, info->shard, shown->ids, 1);
+		cells = add_user(&info->users, info->family, info->shard, shown->ids);
+		if (cells) {
+			remove_user(&info->users, info->family, shown->cells);
+			shown->cells = cells;
+		} else {
+			shown->ids[0] = former;
 		}
 	}
 }
@@ -392,7 +408,7 @@ void image_info_clear(struct image_info *info)
 	while ((entry = map_next(&info->by_process, &at))) {
 		const struct shown_image *shown = (struct shown_image *)(uintptr_t)entry->value;
 
-		family_hide(info->family, info->shard, shown->ids);
+		cells_hide(info->family, shown->cells);
 	}
 	image_info_done(info);
 }
@@ -414,7 +430,7 @@ static void show_image(struct image_info *info, uint32_t process_id,
 		       const struct shown_image *image)
 {
 	struct shown_image *shown = NULL;
-	uint64_t *place, *users;
+	uint64_t *place;
 
 	if (info->by_process.count < info->limit) {
 		shown = malloc(sizeof *shown);
@@ -423,18 +439,17 @@ static void show_image(struct image_info *info, uint32_t process_id,
 		}
 	}
 	place = shown ? map_put(&info->by_process, process_id, NULL) : NULL;
-	users = place ? map_put(&info->users, image_hash(image->ids), NULL) : NULL;
-	if (!users) {
+	if (place) {
+		*shown = *image;
+		shown->cells = add_user(&info->users, info->family, info->shard, image->ids);
+	}
+	if (!place || !shown->cells) {
 		info->refused++;
 		map_remove(&info->by_process, process_id);
 		free(shown);
 		return;
 	}
-	*shown = *image;
 	*place = (uintptr_t)shown;
-	if ((*users)++ == 0) {
-		family_set(info->family, info->shard, image->ids, 1);
-	}
 }
 
 void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
@@ -512,41 +527,15 @@ void process_info_clear(struct process_info *info)
 	process_info_done(info);
 }
 
-/* The last process of a sample takes it with it. */
-static void remove_info_user(struct process_info *info, cell *cells)
-{
-	uint64_t *users = map_find(&info->users, (uintptr_t)cells);
-
-	if (users && --*users == 0) {
-		map_remove(&info->users, (uintptr_t)cells);
-		cells_hide(info->family, cells);
-	}
-}
-
-/* Returns the cells of the sample that shows the labels; NULL without memory. */
-static cell *add_user(struct process_info *info, const uint32_t *ids)
-{
-	cell *cells = family_cells(info->family, info->shard, ids, NULL);
-	uint64_t *users = cells ? map_put(&info->users, (uintptr_t)cells, NULL) : NULL;
-
-	if (!users) {
-		return NULL;
-	}
-	if ((*users)++ == 0) {
-		cells_show(cells, 1);
-	}
-	return cells;
-}
-
 static void move(struct process_info *info, struct shown_process *shown, const uint32_t *ids)
 {
 	cell *cells = NULL;
 
 	if (memcmp(shown->ids, ids, sizeof shown->ids) != 0) {
-		cells = add_user(info, ids);
+		cells = add_user(&info->users, info->family, info->shard, ids);
 	}
 	if (cells) {
-		remove_info_user(info, shown->cells);
+		remove_user(&info->users, info->family, shown->cells);
 		memcpy(shown->ids, ids, sizeof shown->ids);
 		shown->cells = cells;
 	}
@@ -571,7 +560,7 @@ void process_info_set(struct process_info *info, uint32_t process_id,
 	}
 	place = shown ? map_put(&info->by_process, process_id, NULL) : NULL;
 	if (place) {
-		shown->cells = add_user(info, ids);
+		shown->cells = add_user(&info->users, info->family, info->shard, ids);
 	}
 	if (!place || !shown->cells) {
 		info->refused++;
@@ -590,7 +579,7 @@ void process_info_forget(struct process_info *info, uint32_t process_id)
 
 	if (shown) {
 		map_remove(&info->by_process, process_id);
-		remove_info_user(info, shown->cells);
+		remove_user(&info->users, info->family, shown->cells);
 		free(shown);
 	}
 }

@@ -81,7 +81,8 @@ struct image_info {
 	struct family *family;     /* NULL: not enabled */
 	uint32_t provider;         /* label id */
 	struct map by_process;     /* process id -> struct shown_image *, owned */
-	struct map users; /* hash of the shown labels -> number of processes that share them */
+	struct map users; /* cells, as a number -> number of processes that share them; beyond a
+			     limit on series, those with different labels do */
 	uint32_t limit;   /* the most processes */
 	uint64_t refused; /* processes that are not shown, because of the limit */
 };

@@ -185,10 +185,78 @@ static void no_addition_is_lost(void **state)
 	registry_free(shared.registry);
 }
 
+enum { DISKS = 40, PASSES = 5000 };
+
+static void scrape_disks(void *context)
+{
+	struct shared *shared = context;
+
+	while (!atomic_load(&shared->done)) {
+		struct etw_text page = page_of(shared->registry);
+		size_t lines;
+		uint64_t sum = sum_of(&page, "etw_disk_info", &lines);
+
+		/* Each is 1, so no line has 0 or the values of two shards. */
+		assert_int_equal(sum, lines);
+		assert_true(lines <= DISKS);
+		text_free(&page);
+		atomic_fetch_add(&shared->pages, 1);
+	}
+}
+
+/* Pass after pass, a replay holds its gauges, hides them, sets them again and releases them. */
+static void gauges_are_held_while_pages_are_read(void **state)
+{
+	static const struct family_options options = {
+		.name = "etw_disk_info",
+		.help = "Disks.",
+		.type = FAMILY_GAUGE,
+		.labels = { "disk" },
+		.label_count = 1,
+		.dynamic_labels = 1,
+	};
+	struct shared shared = { .registry = registry_new(NULL, NULL) };
+	struct family *family = registry_family(shared.registry, &options, NULL);
+	struct shard *shard = registry_shard(shared.registry, false, NULL);
+	struct os_thread scrapers[SCRAPERS];
+	uint32_t ids[DISKS];
+
+	(void)state;
+	assert_non_null(family);
+	for (unsigned disk = 0; disk < DISKS; disk++) {
+		char text[16];
+
+		snprintf(text, sizeof text, "%u", disk);
+		ids[disk] = intern_string(registry_strings(shared.registry), text);
+	}
+	family_set(family, shard, &ids[0], 1);
+	shard_hold_gauges(shard);
+	for (unsigned i = 0; i < SCRAPERS; i++) {
+		assert_true(os_thread_start(&scrapers[i], scrape_disks, &shared, NULL));
+	}
+	for (unsigned pass = 0; pass < PASSES || atomic_load(&shared.pages) < PASSES; pass++) {
+		for (unsigned disk = 0; disk < DISKS; disk++) {
+			/* In the first passes there are new ones. */
+			if (disk <= pass) {
+				family_set(family, shard, &ids[disk], 1);
+			}
+		}
+		shard_release_gauges(shard);
+		shard_hold_gauges(shard);
+		family_hide_all(family, shard);
+	}
+	atomic_store(&shared.done, true);
+	for (unsigned i = 0; i < SCRAPERS; i++) {
+		os_thread_join(&scrapers[i]);
+	}
+	registry_free(shared.registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_addition_is_lost),
+		cmocka_unit_test(gauges_are_held_while_pages_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,8 +94,9 @@ struct decoder; /* exporter/rules/language/decoders.h */
 struct decode_step {
 	const struct decoder *decoder;
 	const struct named_decoder *named; /* only while the list is read: its steps replace this */
-	const struct yaml_node *at;
-	const struct regex *regex; /* of "regex" */
+	const struct yaml_node *at;        /* in the list of the label: perhaps a name */
+	const struct yaml_node *itself;    /* the word or the map */
+	const struct regex *regex;         /* of "regex" */
 	const char *replacement;
 	struct map_entry *bits; /* of "bits"; NULL: bits are shown by their numbers */
 	size_t bit_count;

@@ -347,11 +347,33 @@ uint32_t rule_features(const struct rule *rule)
 	return rule->span ? features | span_features(rule->span) : features;
 }
 
+/* Whether the decoders of two labels are the same. Their names may stand for different ones, in two
+ * collectors or after a reload. */
+static bool steps_equal(const struct label *a, const struct label *b)
+{
+	bool equal = a->step_count == b->step_count;
+
+	for (size_t i = 0; equal && i < a->step_count; i++) {
+		equal = yaml_equal(a->steps[i].itself, b->steps[i].itself);
+	}
+	return equal;
+}
+
+static bool captured_equal(const struct span *a, const struct span *b)
+{
+	bool equal = yaml_equal(a->captured_at, b->captured_at);
+
+	for (size_t i = 0; equal && i < a->captured_count; i++) {
+		equal = steps_equal(&a->captured[i], &b->captured[i]);
+	}
+	return equal;
+}
+
 bool span_equal(const struct span *a, const struct span *b)
 {
 	return a->timeout_ms == b->timeout_ms && a->keep == b->keep &&
 	       yaml_equal(a->start.event_at, b->start.event_at) &&
-	       yaml_equal(a->key_at, b->key_at) && yaml_equal(a->captured_at, b->captured_at) &&
+	       yaml_equal(a->key_at, b->key_at) && captured_equal(a, b) &&
 	       yaml_equal(a->middle.event_at, b->middle.event_at);
 }
 

@@ -415,6 +415,7 @@ static bool read_step(struct yaml_reader *in, const struct yaml_node *node,
 	struct decode_step *step = base;
 
 	step->at = node;
+	step->itself = node;
 	if (node->type == YAML_MAP) {
 		return yaml_read_map(in, node, row, base);
 	}

@@ -385,6 +385,34 @@ static void a_named_pair_ends_with_the_event_of_its_rule(void **state)
 	rule_run_close(&run);
 }
 
+/* A name for decoders stands for those of its own collector. */
+static void named_decoders_of_another_file_make_another_pair(void **state)
+{
+	static const char with[] =
+		"collector: x\nhelp: h\ndefault: on\ndecoders: { short: [%s] }\nmetrics:\n"
+		"- { name: a_total, type: counter, help: h, labels: { who: Pair.who }, events: [{ "
+		"event: " STOP ", pair: { start: " START ", key: [id], keep: on, "
+		"carry: { who: { field: name, decode: [short] } } } }] }\n";
+	char lower[1024], directory[1024];
+	struct rule_run run;
+
+	(void)state;
+	snprintf(lower, sizeof lower, with, "lower");
+	snprintf(directory, sizeof directory, with, "directory");
+	open(&run, lower);
+	ask(&run, 1, 0, "Dir\\One", 1);
+	rule_run_reload(&run, lower); /* it is the same pair */
+	answer(&run, 1, "stop", 1);
+	rule_run_expect(&run, "a_total{who=\"dir\\\\one\"} 1");
+	rule_run_reload(&run, directory);
+	answer(&run, 2, "stop", 1);
+	rule_run_expect(&run, "a_total{who=\"_unknown\"} 1");
+	ask(&run, 1, 3, "Dir\\One", 1);
+	answer(&run, 4, "stop", 1);
+	rule_run_expect(&run, "a_total{who=\"Dir\"} 1");
+	rule_run_close(&run);
+}
+
 /* With keep the texts of a start serve all stops with its key, until none has come for the
  * timeout. */
 static void a_start_that_is_kept_serves_many_stops(void **state)
@@ -429,6 +457,7 @@ int main(void)
 		cmocka_unit_test(what_is_cut_short_or_empty_captures_nothing),
 		cmocka_unit_test(spans_that_capture_differently_are_two),
 		cmocka_unit_test(a_named_pair_ends_with_the_event_of_its_rule),
+		cmocka_unit_test(named_decoders_of_another_file_make_another_pair),
 		cmocka_unit_test(a_start_that_is_kept_serves_many_stops),
 		cmocka_unit_test(tables_of_the_rules_show_their_size),
 	};

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "exporter/track/process_gauges.h"
+#include "tests/support/page.h"
 #include "tests/support/tracker_run.h"
 
 static const struct tracker_options gauges = { .process_gauges = true,
@@ -442,6 +444,37 @@ static void gauges_are_bounded_like_the_tables(void **state)
 	player_done(&player);
 }
 
+/* Beyond the limit on series, images of several processes share the overflow series. */
+static void the_overflow_series_of_images_is_there_while_one_of_them_runs(void **state)
+{
+	static const char other[] = "etw_process_image_info{process=\"_other\",provider=\"Windows "
+				    "Kernel\",path=\"_other\",checksum=\"_other\"} 1\n";
+	static const char file[] = "C:\\app.exe";
+	const struct registry_limits limits = { .series_per_family = 2 };
+	struct registry *registry = registry_new(&limits, NULL);
+	struct shard *shard = registry_shard(registry, false, NULL);
+	uint32_t app = intern_string(registry_strings(registry), "app");
+	struct image_info images;
+
+	(void)state;
+	assert_true(image_info_init(&images, registry, shard, 10, NULL));
+	for (uint32_t i = 0; i < 4; i++) {
+		image_info_announce(&images, i, app, app, file, sizeof file - 1, i, 1);
+	}
+	page_expect(registry, other);
+	image_info_forget(&images, 3, 2);
+	page_expect(registry, other); /* that of process 2 still runs */
+	image_info_forget(&images, 0, 2);
+	image_info_forget(&images, 1, 2);
+	for (int64_t time = 0; time < 3; time++) {
+		shard_tend(shard, time, time + 1); /* there is room again */
+	}
+	image_info_forget(&images, 2, 2);
+	page_expect_none(registry, other);
+	image_info_clear(&images);
+	registry_free(registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -454,6 +487,7 @@ int main(void)
 		cmocka_unit_test(a_process_shows_the_image_it_is_named_after_while_it_runs),
 		cmocka_unit_test(the_path_of_a_program_has_its_drive),
 		cmocka_unit_test(gauges_are_bounded_like_the_tables),
+		cmocka_unit_test(the_overflow_series_of_images_is_there_while_one_of_them_runs),
 	};
 
 	return cmocka_run_group_tests_name("tracker gauges", tests, NULL, NULL);
