@@ -6,7 +6,7 @@
  * the recording has been read. A scrape in between would show no running process. So the values of
  * the former pass are copied into a second shard, which pages show in place of the first one until
  * the caller releases it. One flag decides which of the two a page reads (shown_cells()). A
- * label set that is new meanwhile is hidden there: its value of the former pass is none, not 0.
+ * label set that is new meanwhile is hidden there (samples.c): the former pass had no value, not 0.
  *
  * The second shard has no owner. The thread that owns the first one writes it. Evictions ignore
  * what it has; they clear its cells with all others.
@@ -55,24 +55,6 @@ void shard_hold_gauges(struct shard *shard)
 	os_mutex_unlock(&registry->mutex);
 	/* Pairs with the acquire in shown_cells(): a page that sees the flag sees the copies. */
 	atomic_store_explicit(&shard->is_holding, true, memory_order_release);
-}
-
-void hold_new_sample(struct family *family, const struct shard *shard, uint32_t sample)
-{
-	uint32_t index;
-	unsigned segment = segment_of(sample, &index);
-	cell *cells = NULL;
-
-	/* Pages find the cells that are held by way of those of the shard. */
-	if (family->type == FAMILY_GAUGE &&
-	    atomic_load_explicit(&shard->is_holding, memory_order_relaxed) &&
-	    family_make_segment(family, shard, segment)) {
-		cells = family_make_segment(family, shard->held, segment);
-	}
-	if (cells) {
-		atomic_store_explicit(&cells[(size_t)index * GAUGE_CELLS], CELL_HIDDEN,
-				      memory_order_relaxed);
-	}
 }
 
 void shard_release_gauges(struct shard *shard)

@@ -382,10 +382,6 @@ static inline cell *shown_cells(const struct family *family, size_t index, unsig
 		       cells;
 }
 
-/* hold.c; call it with the mutex before a new sample of the shard is on pages: while gauges are
- * held, they leave it out. */
-void hold_new_sample(struct family *family, const struct shard *shard, uint32_t sample);
-
 /* native_buckets.c; call it with the mutex: returns the scale of families with these decimals.
  * NULL without memory. */
 const struct native_scale *registry_native_scale(struct registry *registry, unsigned decimals);

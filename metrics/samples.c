@@ -400,6 +400,26 @@ static void begin_sample(struct family *family, uint32_t sample, const uint32_t 
 	}
 }
 
+/* Call it with the mutex before a new sample of the shard is on pages: while gauges are held
+ * (hold.c), they leave it out. */
+static void hide_while_held(struct family *family, const struct shard *shard, uint32_t sample)
+{
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+	cell *cells = NULL;
+
+	/* Pages find the cells that are held by way of those of the shard. */
+	if (family->type == FAMILY_GAUGE &&
+	    atomic_load_explicit(&shard->is_holding, memory_order_relaxed) &&
+	    family_make_segment(family, shard, segment)) {
+		cells = family_make_segment(family, shard->held, segment);
+	}
+	if (cells) {
+		atomic_store_explicit(&cells[(size_t)index * GAUGE_CELLS], CELL_HIDDEN,
+				      memory_order_relaxed);
+	}
+}
+
 /*
  * Call it with the mutex: makes the sample, for the shard or (NULL) for none yet. Returns NO_SAMPLE
  * without memory, if its text is too long, or if it is limited and its text exceeds the budget.
@@ -424,7 +444,7 @@ static uint32_t add_sample(struct family *family, const struct shard *shard, con
 					  memory_order_relaxed);
 	}
 	if (shard) {
-		hold_new_sample(family, shard, sample);
+		hide_while_held(family, shard, sample);
 	}
 	begin_sample(family, sample, ids, prefix, limited);
 	return sample;

@@ -299,7 +299,7 @@ static void times_may_jump_between_the_earliest_and_the_latest(void **state)
 			shard_enter(fixture.shard);
 		}
 	}
-	/* Whatever the clock did before, a name that now counts stays until it is idle. */
+	/* After all these jumps, a name that counts stays until it is idle. */
 	shard_tend(fixture.shard, 0, 0);
 	count(&fixture, "sqlservr", 0, 1);
 	shard_tend(fixture.shard, 0, SECOND);

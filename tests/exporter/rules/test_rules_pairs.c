@@ -440,7 +440,7 @@ static void a_start_that_is_kept_serves_many_stops(void **state)
 	rule_run_expect(&run, "a_total{who=\"three\"} 1");
 	answer(&run, 9 * SECOND, "stop", 1);
 	rule_run_expect(&run, "a_total{who=\"_unknown\"} 2");
-	/* Those that had a stop are no starts without one, whatever ended them. */
+	/* Starts that had a stop are not counted when they end. */
 	expect_unmatched(&run, 1, 2);
 	ask(&run, 1, 10 * SECOND, "four", 1);
 	answer(&run, 10 * SECOND, "stop", 1);

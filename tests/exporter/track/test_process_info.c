@@ -198,8 +198,8 @@ static void the_name_of_an_account_that_comes_late_takes_the_place_of_its_sid(vo
 	player_done(&player);
 }
 
-/* The name comes with whatever event is next, also with one that changes nothing: here the end of
- * an earlier process 8, which is late. */
+/* The name comes with the next event about a process, even if that one changes nothing: here the
+ * end of an earlier process 8, which is late. */
 static void a_late_event_brings_the_name_of_an_account_too(void **state)
 {
 	struct tracker_options options = info;
