@@ -72,9 +72,7 @@ bool tracker_info_labels(void *context, uint32_t process_id, uint32_t ids[PROCES
 	return true;
 }
 
-/* pending: whether the names of some accounts were missing before this event. */
-static void announce_info(struct tracker *tracker, enum lifetime_change change, uint32_t process_id,
-			  bool pending)
+static void announce_info(struct tracker *tracker, enum lifetime_change change, uint32_t process_id)
 {
 	struct process_info *info = &tracker->process_info;
 	uint32_t ids[PROCESS_INFO_LABELS];
@@ -84,28 +82,35 @@ static void announce_info(struct tracker *tracker, enum lifetime_change change, 
 	} else if (tracker_info_labels(tracker, process_id, ids)) {
 		process_info_set(info, process_id, ids);
 	}
-	if (pending) {
-		process_info_refresh(info, tracker_info_labels, tracker);
+}
+
+/* Any event about a process can bring the names of accounts that were pending. */
+static void refresh_info(struct tracker *tracker)
+{
+	bool *names_came = &tracker->processes.identities.names_came;
+
+	if (*names_came && tracker->options.process_info && !tracker->in_first_pass) {
+		process_info_refresh(&tracker->process_info, tracker_info_labels, tracker);
+		*names_came = false;
 	}
 }
 
-/* Sets the gauges of running processes. pending: as in announce_info(). */
+/* Sets the gauges of running processes. */
 static void announce_running(struct tracker *tracker, enum lifetime_change change,
-			     uint32_t process_id, uint32_t provider, bool pending)
+			     uint32_t process_id, uint32_t provider)
 {
 	if (tracker->options.process_gauges) {
 		process_gauges_process(&tracker->gauges, change, process_id,
 				       tracker_label(tracker, process_id), provider);
 	}
 	if (tracker->options.process_info) {
-		announce_info(tracker, change, process_id, pending);
+		announce_info(tracker, change, process_id);
 	}
 }
 
 static void announce_process(struct tracker *tracker)
 {
 	enum lifetime_change change = tracker->now.attribution->change;
-	bool pending = tracker->processes.identities.pending;
 	uint32_t process_id;
 
 	if (!payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == ETW_RECORD_NO_ID) {
@@ -131,12 +136,13 @@ static void announce_process(struct tracker *tracker)
 		if (!tracker->in_first_pass) {
 			tracker_process_changed(tracker, process_id);
 		}
+		refresh_info(tracker);
 	}
 	if (tracker->in_first_pass ||
 	    is_outdated(&tracker->processes.timeline, change, process_id)) {
 		return;
 	}
-	announce_running(tracker, change, process_id, tracker->gauges.provider, pending);
+	announce_running(tracker, change, process_id, tracker->gauges.provider);
 	if (change != LIFETIME_EXISTS) {
 		image_info_forget(&tracker->image_info, process_id,
 				  change == LIFETIME_STOP ? INT64_MAX :
@@ -147,7 +153,6 @@ static void announce_process(struct tracker *tracker)
 static void announce_process_image(struct tracker *tracker)
 {
 	enum lifetime_change change = tracker->now.attribution->change;
-	bool pending = tracker->processes.identities.pending;
 	struct timeline *images = &tracker->processes.images;
 	uint32_t process_id, parent_id = ETW_RECORD_NO_ID;
 	uint32_t terminal_session = NO_TERMINAL_SESSION;
@@ -163,11 +168,11 @@ static void announce_process_image(struct tracker *tracker)
 		processes_announce_image(&tracker->processes, change, process_id,
 					 tracker->now.record->raw_time, path->data, path->size,
 					 parent_id, terminal_session);
+		refresh_info(tracker);
 	}
 	if (!tracker->in_first_pass && tracker_counts_images(tracker) &&
 	    !is_outdated(images, change, process_id)) {
-		announce_running(tracker, change, process_id, tracker->gauges.second_provider,
-				 pending);
+		announce_running(tracker, change, process_id, tracker->gauges.second_provider);
 	}
 }
 

@@ -476,6 +476,7 @@ void identities_find_pending_owners(struct identities *identities)
 
 		if (identity->owner_pending && identity->texts) {
 			name_owner(identities, identity, 0);
+			identities->names_came |= !identity->owner_pending;
 		}
 	}
 }

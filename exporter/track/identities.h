@@ -101,6 +101,7 @@ struct identities {
 	bool owners;                   /* whether owners are asked for */
 	struct account_lookup *lookup; /* borrowed; NULL: only well-known accounts have names */
 	bool pending;                  /* some owner's name is pending */
+	bool names_came;               /* names that were pending; the reader resets it */
 	struct identity *rows;         /* owned; row 0 is that of no process */
 	size_t count, capacity;        /* rows, free ones included */
 	uint32_t free;                 /* first free number; 0: none */

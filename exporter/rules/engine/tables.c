@@ -15,7 +15,7 @@
  * start with its key, or was forgotten by a reset; a stop without a start is an unmatched stop. A
  * start or stop that is delivered late is unmatched too if the other one came first. A span with
  * `keep` has starts that serve any number of stops: each stop moves its start to the end of the
- * list, with its own time.
+ * list, with its own time. Such a start has had a stop, so its end is not counted.
  */
 #include <etw/record.h>
 
@@ -35,6 +35,7 @@ struct entry {
 	uint64_t key; /* its key in the map */
 	int64_t time;
 	uint32_t next, previous; /* neighbours in the span's list; next also links free entries */
+	bool served;             /* it has had a stop */
 	uint32_t captured[SPAN_CAPTURED_MAX]; /* label ids */
 };
 
@@ -49,6 +50,7 @@ struct spans {
 	uint32_t used;         /* entries from this index on have never been used */
 	uint32_t free;         /* first entry of the free list */
 	struct spans_statistics statistics;
+	uint64_t served; /* entries that have had a stop */
 	uint64_t skew;
 	size_t count;
 	struct span_list lists[]; /* one list for each span */
@@ -62,6 +64,7 @@ static void empty(struct spans *spans)
 	spans->used = 0;
 	spans->free = NO_ENTRY;
 	spans->statistics.entries = 0;
+	spans->served = 0;
 }
 
 struct spans *spans_new(const uint64_t *timeouts, size_t count, uint64_t skew,
@@ -130,14 +133,21 @@ static void take_out(struct spans *spans, struct span_list *list, uint32_t index
 	entry->next = spans->free;
 	spans->free = index;
 	spans->statistics.entries--;
+	spans->served -= entry->served;
+}
+
+/* Takes out a start for which no stop will come any more. */
+static void give_up(struct spans *spans, struct span_list *list, uint32_t index)
+{
+	spans->statistics.unmatched_starts += !spans->entries[index].served;
+	take_out(spans, list, index);
 }
 
 static void time_out(struct spans *spans, struct span_list *list, int64_t now)
 {
 	while (list->first != NO_ENTRY &&
 	       etw_time_between(spans->entries[list->first].time, now) > list->timeout) {
-		take_out(spans, list, list->first);
-		spans->statistics.unmatched_starts++;
+		give_up(spans, list, list->first);
 	}
 }
 
@@ -155,9 +165,8 @@ static void evict_oldest(struct spans *spans)
 		}
 	}
 	if (oldest) {
-		take_out(spans, oldest, oldest->first);
+		give_up(spans, oldest, oldest->first);
 		spans->statistics.evictions++;
-		spans->statistics.unmatched_starts++;
 	}
 }
 
@@ -198,12 +207,12 @@ uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t ti
 
 	time_out(spans, list, time);
 	found = map_find(&spans->places, place);
-	if (found) {
+	if (found && spans->entries[*found].time > time) {
 		spans->statistics.unmatched_starts++;
-		if (spans->entries[*found].time > time) {
-			return NULL;
-		}
-		take_out(spans, list, (uint32_t)*found);
+		return NULL;
+	}
+	if (found) {
+		give_up(spans, list, (uint32_t)*found);
 	}
 	index = take_free(spans);
 	found = index != NO_ENTRY ? map_put(&spans->places, place, NULL) : NULL;
@@ -270,6 +279,8 @@ bool spans_use(struct spans *spans, size_t span, uint64_t key, int64_t time, uin
 	}
 	entry = &spans->entries[index];
 	memcpy(captured, entry->captured, sizeof entry->captured);
+	spans->served += !entry->served;
+	entry->served = true;
 	if (entry->time < time) {
 		entry->time = time;
 		unlink_entry(spans, &spans->lists[span], index);
@@ -289,14 +300,16 @@ void spans_miss(struct spans *spans, bool start)
 
 void spans_reset(struct spans *spans)
 {
-	spans->statistics.unmatched_starts += spans->statistics.entries;
+	spans->statistics.unmatched_starts += spans->statistics.entries - spans->served;
 	map_done(&spans->places);
 	empty(spans);
 }
 
-static void take_list(struct spans *spans, size_t span, const struct spans *from, size_t number)
+/* Takes over the starts of a list. Returns how many of them have had no stop. */
+static uint64_t take_list(struct spans *spans, size_t span, const struct spans *from, size_t number)
 {
 	uint32_t index = from->lists[number].first;
+	uint64_t unserved = 0;
 
 	while (index != NO_ENTRY) {
 		const struct entry *entry = &from->entries[index];
@@ -306,27 +319,29 @@ static void take_list(struct spans *spans, size_t span, const struct spans *from
 
 		if (captured) {
 			memcpy(captured, entry->captured, sizeof entry->captured);
+			spans->entries[spans->lists[span].last].served = entry->served;
+			spans->served += entry->served;
 		}
+		unserved += !entry->served;
 		index = entry->next;
 	}
+	return unserved;
 }
 
 void spans_take(struct spans *spans, const struct spans *from, const uint16_t *numbers)
 {
 	const struct spans_statistics *before = &from->statistics;
 	struct spans_statistics *now = &spans->statistics;
-	uint64_t taken;
+	uint64_t left = before->entries - from->served;
 
 	for (size_t i = 0; i < spans->count; i++) {
 		if (numbers[i] != SPAN_NEW) {
-			take_list(spans, i, from, numbers[i]);
+			/* spans_start() counts those that time out while they are taken over. */
+			left -= take_list(spans, i, from, numbers[i]);
 		}
 	}
-	/* Starts that timed out while they were taken over have been counted as unmatched by
-	 * spans_start(). */
-	taken = now->entries + now->unmatched_starts;
 	now->evictions += before->evictions;
-	now->unmatched_starts += before->unmatched_starts + (before->entries - taken);
+	now->unmatched_starts += before->unmatched_starts + left;
 	now->unmatched_stops += before->unmatched_stops;
 }
 

@@ -417,13 +417,14 @@ static void named_decoders_of_another_file_make_another_pair(void **state)
  * timeout. */
 static void a_start_that_is_kept_serves_many_stops(void **state)
 {
+	static const char kept[] = X
+		"- { name: a_total, type: counter, help: h, labels: { who: Pair.who }, events: "
+		"[{ event: " STOP ", pair: { start: " START
+		", key: [id], timeout: 2s, keep: on, carry: { who: name } } }] }\n";
 	struct rule_run run;
 
 	(void)state;
-	open(&run,
-	     X "- { name: a_total, type: counter, help: h, labels: { who: Pair.who }, events: "
-	       "[{ event: " STOP ", pair: { start: " START
-	       ", key: [id], timeout: 2s, keep: on, carry: { who: name } } }] }\n");
+	open(&run, kept);
 	ask(&run, 1, 0, "one", 1);
 	ask(&run, 1, 0, "two", 2);
 	for (unsigned i = 1; i <= 5; i++) {
@@ -439,6 +440,17 @@ static void a_start_that_is_kept_serves_many_stops(void **state)
 	rule_run_expect(&run, "a_total{who=\"three\"} 1");
 	answer(&run, 9 * SECOND, "stop", 1);
 	rule_run_expect(&run, "a_total{who=\"_unknown\"} 2");
+	/* Starts that had a stop are not counted when they end. */
+	expect_unmatched(&run, 1, 2);
+	ask(&run, 1, 10 * SECOND, "four", 1);
+	answer(&run, 10 * SECOND, "stop", 1);
+	ask(&run, 1, 10 * SECOND, "five", 2);
+	rule_run_reload(&run, kept);
+	expect_unmatched(&run, 1, 2);
+	answer(&run, 10 * SECOND, "stop", 1);
+	rule_run_expect(&run, "a_total{who=\"four\"} 2");
+	rule_engine_reset(run.engine);
+	expect_unmatched(&run, 2, 2);
 	rule_run_close(&run);
 }
 

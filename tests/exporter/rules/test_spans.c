@@ -91,7 +91,8 @@ static void a_start_in_use_stays_and_waits_anew(void **state)
 	assert_true(spans_use(spans, 0, 5, 299, captured));
 	assert_true(spans_use(spans, 0, 5, 400, captured));
 	assert_false(spans_use(spans, 0, 5, 501, captured));
-	assert_statistics(spans, 0, 0, 2, 2);
+	/* It has had its stops, so only the other one is a start without a stop. */
+	assert_statistics(spans, 0, 0, 1, 2);
 	assert_false(stop(spans, 0, 5, 502, &ticks));
 	spans_free(spans);
 }

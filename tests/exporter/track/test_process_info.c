@@ -198,6 +198,37 @@ static void the_name_of_an_account_that_comes_late_takes_the_place_of_its_sid(vo
 	player_done(&player);
 }
 
+/* The name comes with the next event about a process, even if that one changes nothing: here the
+ * end of an earlier process 8, which is late. */
+static void a_late_event_brings_the_name_of_an_account_too(void **state)
+{
+	struct tracker_options options = info;
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	atomic_store(&held, true);
+	options.live = true;
+	options.find_account = find_slowly;
+	player_init(&player, &options);
+	tape_init(&tape, 8);
+	put(&tape, 1, 10, 7, 2, ANNA);
+	put(&tape, 1, 11, 8, 0, "S-1-5-18");
+	play(&player, &tape, ONE_PASS);
+	assert_true(shows(&player, "app", ANNA, "2"));
+	atomic_store(&held, false);
+	for (unsigned waited = 0; !shows(&player, "app", "CONTOSO\\anna", "2"); waited++) {
+		assert_true(waited < WAIT_MS);
+		system_sleep_ms(1);
+		put(&tape, 2, 5, 8, 0, "S-1-5-18");
+		play(&player, &tape, UNSORTED);
+	}
+	assert_false(shows(&player, "app", ANNA, "2"));
+	assert_true(shows(&player, "app", "NT AUTHORITY\\SYSTEM", "0")); /* process 8 runs */
+	tape_done(&tape);
+	player_done(&player);
+}
+
 static void no_more_processes_are_shown_than_the_limit_allows(void **state)
 {
 	struct tracker_options few = info;
@@ -275,6 +306,7 @@ int main(void)
 		cmocka_unit_test(a_process_without_a_stop_gives_way_to_the_next_with_its_id),
 		cmocka_unit_test(a_reload_shows_what_runs_and_takes_it_back),
 		cmocka_unit_test(the_name_of_an_account_that_comes_late_takes_the_place_of_its_sid),
+		cmocka_unit_test(a_late_event_brings_the_name_of_an_account_too),
 		cmocka_unit_test(no_more_processes_are_shown_than_the_limit_allows),
 		cmocka_unit_test(the_overflow_series_is_there_while_one_of_its_processes_runs),
 	};
