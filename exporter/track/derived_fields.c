@@ -231,17 +231,11 @@ static enum derived_result found_since(struct derived_read *read, int64_t begin)
 	return DERIVED_FOUND;
 }
 
-/* Whether the record ends a request whose start was seen. */
-static bool ends_request(const struct tracker *tracker)
-{
-	return (tracker->now.attribution->announces & ANNOUNCES_REQUEST_END) &&
-	       tracker->now.started;
-}
-
 static enum derived_result read_duration(struct derived_read *read)
 {
-	return ends_request(read->tracker) ? found_since(read, read->tracker->now.started_at) :
-					     DERIVED_UNKNOWN;
+	return tracker_ends_request(read->tracker) ?
+		       found_since(read, read->tracker->now.started_at) :
+		       DERIVED_UNKNOWN;
 }
 
 /* Reads the event that started the request, "FileIo/Read" also for the second source. Names are
@@ -252,7 +246,7 @@ static enum derived_result read_started(struct derived_read *read)
 	const struct etw_guid *provider = etw_kernel_group_guid(ETW_KERNEL_GROUP_FILE_IO);
 	uint8_t opcode = tracker->now.start_opcode;
 
-	if (!ends_request(tracker)) {
+	if (!tracker_ends_request(tracker)) {
 		return DERIVED_UNKNOWN;
 	}
 	if (tracker->request_names[opcode] == INTERN_NONE) {
@@ -276,7 +270,7 @@ static enum derived_result read_started_by(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;
 
-	return found(read, ends_request(tracker) ? tracker->now.start_process :
+	return found(read, tracker_ends_request(tracker) ? tracker->now.start_process :
 						   registry_unknown(tracker->options.registry));
 }
 

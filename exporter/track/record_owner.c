@@ -320,7 +320,7 @@ uint32_t tracker_find_file(struct tracker *tracker)
 	uint32_t file = FILE_UNKNOWN;
 	uint64_t id;
 
-	if (tracker->now.started) {
+	if (tracker_ends_request(tracker)) {
 		return find_started_file(tracker);
 	}
 	if (payload_u64(tracker, PAYLOAD_FILE_KEY, &id)) {

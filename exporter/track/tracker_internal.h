@@ -170,7 +170,7 @@ struct tracker_record {
 
 	uint32_t file;
 
-	bool started; /* FileIo/OperationEnd: the start of the request was found */
+	bool started; /* the start of the request was found: see tracker_ends_request() */
 	uint8_t start_opcode;
 	uint32_t start_process; /* label id */
 	int64_t started_at;     /* raw time of the start */
@@ -314,6 +314,14 @@ bool tracker_has_gone(struct tracker *tracker, uint32_t process_id);
 /* Returns the label id of a process id at the time of the current record; `_unknown` if it has
  * no name. */
 uint32_t tracker_label(struct tracker *tracker, uint32_t process_id);
+
+/* Whether the current record ends a request whose start was seen. What `now` has of a start is
+ * left from an earlier record otherwise. */
+static inline bool tracker_ends_request(const struct tracker *tracker)
+{
+	return (tracker->now.attribution->announces & ANNOUNCES_REQUEST_END) &&
+	       tracker->now.started;
+}
 
 /* Return the number of the current record's file: by its key, otherwise by its object;
  * FILE_UNKNOWN if no path is known. tracker_file() caches it for the record, and counts a miss

@@ -483,7 +483,7 @@ def kernel_value(payload, kind, count, before):
         return payload.value(kind)
     if count == "rest":
         values = []
-        while payload.left() >= payload.pointer:
+        while payload.left() >= (payload.pointer if kind == "ptr" else struct.calcsize(INTEGERS[kind])):
             values.append(payload.value(kind))
         return values
     if count.startswith("field"):

@@ -209,6 +209,42 @@ static void ends_of_requests_have_a_path(void **state)
 	rule_run_close(&run);
 }
 
+/* FileIo/MapFile: ViewBase, FileObject (a key), MiscInfo, ViewSize, ByteOffset, ProcessId. */
+static void map_file(struct rule_run *run, uint64_t key)
+{
+	rule_run_event(run, "FileIo/MapFile");
+	etw_payload_u64(&run->payload, 0x10000);
+	etw_payload_u64(&run->payload, key);
+	etw_payload_u64(&run->payload, 0);
+	etw_payload_u64(&run->payload, 4096);
+	etw_payload_u64(&run->payload, 0);
+	etw_payload_u32(&run->payload, READER);
+	assert_int_equal(rule_run_feed(run), OUTCOME_COUNTED);
+}
+
+static void the_file_of_an_end_is_not_that_of_the_next_event(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(&run,
+		      "collector: x\nhelp: h\ndefault: on\nmetrics:\n"
+		      "- { name: a_total, type: counter, help: h, labels: { file: { field: Path, "
+		      "decode: [basename] } }, events: [{ event: FileIo/OperationEnd }, "
+		      "{ event: FileIo/MapFile }] }\n",
+		      NULL);
+	start_processes(&run);
+	run.record.raw_time = STARTS + 10;
+	open_file(&run, 1, "\\Device\\HarddiskVolume3\\b.txt");
+	request(&run, STARTS + 1000, READER);
+	end(&run, STARTS + 2000, 0);
+	run.record.raw_time = STARTS + 3000;
+	map_file(&run, 77);
+	rule_run_expect(&run, "a_total{file=\"b.txt\"} 1");
+	rule_run_expect(&run, "a_total{file=\"_unknown\"} 1");
+	rule_run_close(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +253,7 @@ int main(void)
 		cmocka_unit_test(watching_a_directory_is_a_request),
 		cmocka_unit_test(durations_count_for_the_volume_of_the_request),
 		cmocka_unit_test(ends_of_requests_have_a_path),
+		cmocka_unit_test(the_file_of_an_end_is_not_that_of_the_next_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
