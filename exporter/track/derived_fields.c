@@ -270,8 +270,9 @@ static enum derived_result read_started_by(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;
 
-	return found(read, tracker_ends_request(tracker) ? tracker->now.start_process :
-						   registry_unknown(tracker->options.registry));
+	return found(read, tracker_ends_request(tracker) ?
+				   tracker->now.start_process :
+				   registry_unknown(tracker->options.registry));
 }
 
 /* Reads how long the old thread ran. */
