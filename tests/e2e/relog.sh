@@ -203,6 +203,8 @@ END
 fi
 
 # Parts by time and by size: each has the processes and a schema of its own, and together they are the whole.
+# Lines are compared without what two events say together, as the file of a request's end, which is that of its start.
+alone='s/  (OnCpu|Ready|Duration|Started|StartedBy)=("[^"]*"|[^ ]+)//g; /FileIo\/OperationEnd/s/  (Path|Volume|PathGroup)=("[^"]*"|[^ ]+)//g; s/  \|$//'
 for by in 20s 1MB; do
 	mkdir -p "$work/parts"
 	rm -f "$work/parts"/*
@@ -214,10 +216,10 @@ for by in 20s 1MB; do
 	for part in "$work/parts"/*.etl; do
 		[ "$by" = 20s ] || [ "$(stat -c %s "$part")" -le 1000000 ] || fail "$part is too large"
 		"$ETWTOOL" summary "$part" | says '"problems": \[\]' || fail "$part: problems"
-		# Each line is one of the whole: the same process, path and names, except for what two events say together.
-		"$ETWTOOL" dump "$part" --format text | sed -E '/EventTrace\/Header/d; s/  (OnCpu|Ready|Duration|Started|StartedBy)=("[^"]*"|[^ ]+)//g; s/  \|$//'
+		# Each line is one of the whole: the same process, path and names.
+		"$ETWTOOL" dump "$part" --format text | sed -E "/EventTrace\/Header/d; $alone"
 	done | sort -u >"$work/b"
-	sed -E 's/  (OnCpu|Ready|Duration|Started|StartedBy)=("[^"]*"|[^ ]+)//g; s/  \|$//' "$work/a" | sort -u >"$work/c"
+	sed -E "$alone" "$work/a" | sort -u >"$work/c"
 	cmp "$work/b" "$work/c" || fail "--split $by: $(diff "$work/b" "$work/c" | head -4 | cut -c1-300)"
 	relog "$work/parts"/*.etl -o "$work/whole.etl"
 	"$ETWTOOL" dump "$work/whole.etl" --format text | sed '/EventTrace\/Header/d' | sort >"$work/b"
