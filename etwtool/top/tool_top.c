@@ -3,7 +3,7 @@
  * etwtool top: shows processes by what they write, read, send and compute, refreshed once a second.
  *
  * Pages of metrics come from a feed (top_feed.c): a replay, live sessions, or an exporter. Two of
- * them make a frame, and top_view.h lays it out. A terminal and plain tables differ only in how the
+ * them make a frame, and top_view.c lays it out. A terminal and plain tables differ only in how the
  * program waits: for the terminal, which also reports keys, or for requests to stop.
  *
  * Each tick of the clock (--delay) requests the next page; the frame is shown when the page

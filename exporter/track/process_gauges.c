@@ -26,6 +26,18 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+/* Frees a map whose values are allocated structs, with them. */
+static void free_processes(struct map *processes)
+{
+	size_t at = 0;
+	const struct map_slot *slot;
+
+	while ((slot = map_next(processes, &at))) {
+		free((void *)(uintptr_t)slot->value);
+	}
+	map_done(processes);
+}
+
 /* ---- instances and threads ---- */
 
 /* A process id that means a running process or owns threads. */
@@ -259,13 +271,7 @@ void process_gauges_thread(struct process_gauges *gauges, enum lifetime_change c
 
 void process_gauges_done(struct process_gauges *gauges)
 {
-	size_t at = 0;
-	const struct map_slot *entry;
-
-	while ((entry = map_next(&gauges->by_id, &at))) {
-		free((struct gauge_process *)(uintptr_t)entry->value);
-	}
-	map_done(&gauges->by_id);
+	free_processes(&gauges->by_id);
 	map_done(&gauges->owners);
 }
 
@@ -348,13 +354,7 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 
 void image_info_done(struct image_info *info)
 {
-	size_t at = 0;
-	const struct map_slot *entry;
-
-	while ((entry = map_next(&info->by_process, &at))) {
-		free((struct shown_image *)(uintptr_t)entry->value);
-	}
-	map_done(&info->by_process);
+	free_processes(&info->by_process);
 	map_done(&info->users);
 }
 
@@ -506,13 +506,7 @@ static struct shown_process *shown_at(uint64_t value)
 
 void process_info_done(struct process_info *info)
 {
-	size_t at = 0;
-	const struct map_slot *slot;
-
-	while ((slot = map_next(&info->by_process, &at))) {
-		free(shown_at(slot->value));
-	}
-	map_done(&info->by_process);
+	free_processes(&info->by_process);
 	map_done(&info->users);
 }
 

@@ -94,11 +94,14 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 void image_info_done(struct image_info *info);
 void image_info_clear(struct image_info *info);
 
-/* The process has loaded an image at a raw time. label: label id of the process's present name.
- * program: label id of the name of its program. path: UTF-8, as users write it. The image is ignored if it is not the program file, or if the
- * process has one already. */
+/*
+ * The process has loaded an image at a raw time. label: label id of the process's present name.
+ * program: label id of the name of its program. path: UTF-8, as users write it. The image is
+ * ignored if it is not the program file, or if the process has one already.
+ */
 void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
-			 uint32_t program, const char *path, size_t size, uint32_t checksum, int64_t time);
+			 uint32_t program, const char *path, size_t size, uint32_t checksum,
+			 int64_t time);
 
 /* As process_gauges_rename(). */
 void image_info_rename(struct image_info *info,
