@@ -36,7 +36,6 @@ enum {
 				 hangs */
 	TREE_LOOK_MS = 250,
 	VOLUME_MS = 15000,
-	FOLDERS = 100, /* number of names that are tried */
 	LINE = 1024,
 };
 
@@ -254,26 +253,27 @@ bool activity_child(const char *work, struct etw_error *err)
 static bool make_folder(struct activity_work *work, struct etw_error *err)
 {
 	wchar_t temporary[MAX_PATH + 1];
+	uint64_t number;
+	int size;
 
 	if (GetTempPathW(MAX_PATH + 1, temporary) == 0) {
 		return error_set_last(err, "there is no temporary folder");
 	}
-	for (unsigned i = 0; i < FOLDERS; i++) {
-		/* 32 characters are left for the names of files. */
-		int size = _snwprintf(work->folder, MAX_PATH - 32, L"%lsetw_self_test_%lu_%u",
-				      temporary, (unsigned long)GetCurrentProcessId(), i);
-
-		if (size <= 0 || size >= MAX_PATH - 32) {
-			work->folder[0] = L'\0';
-			return error_set(err, ETW_ERROR_SYSTEM,
-					 "the path of the temporary folder is too long");
-		}
-		if (CreateDirectoryW(work->folder, NULL)) {
-			return true;
-		}
-		if (GetLastError() != ERROR_ALREADY_EXISTS) {
-			break;
-		}
+	/* A name is never used twice: a process of an earlier tree that outlived it would write
+	 * into the new folder. */
+	if (!os_random(&number, sizeof number)) {
+		return error_set(err, ETW_ERROR_SYSTEM, "the system provides no random bytes");
+	}
+	/* 32 characters are left for the names of files. */
+	size = _snwprintf(work->folder, MAX_PATH - 32, L"%lsetw_self_test_%016llx", temporary,
+			  (unsigned long long)number);
+	if (size <= 0 || size >= MAX_PATH - 32) {
+		work->folder[0] = L'\0';
+		return error_set(err, ETW_ERROR_SYSTEM,
+				 "the path of the temporary folder is too long");
+	}
+	if (CreateDirectoryW(work->folder, NULL)) {
+		return true;
 	}
 	work->folder[0] = L'\0';
 	return error_set_last(err, "a temporary folder cannot be created");

@@ -37,21 +37,25 @@ static int remove_own_folder(void **state)
 	return !RemoveDirectoryW(own_folder);
 }
 
-static unsigned temporary_folders(void)
+/* Returns the number of temporary folders of activities. last: receives the path of one, if any. */
+static unsigned temporary_folders(WCHAR last[2 * MAX_PATH])
 {
-	WCHAR pattern[MAX_PATH + 32];
+	WCHAR temporary[MAX_PATH + 1], pattern[MAX_PATH + 32];
 	WIN32_FIND_DATAW entry;
 	HANDLE search;
 	unsigned count = 0;
 
-	GetTempPathW(MAX_PATH, pattern);
-	wcscat(pattern, L"etw_self_test_*");
+	GetTempPathW(MAX_PATH, temporary);
+	_snwprintf(pattern, MAX_PATH + 32, L"%lsetw_self_test_*", temporary);
 	search = FindFirstFileW(pattern, &entry);
 	if (search == INVALID_HANDLE_VALUE) {
 		return 0;
 	}
 	do {
 		count++;
+		if (last) {
+			_snwprintf(last, 2 * MAX_PATH, L"%ls%ls", temporary, entry.cFileName);
+		}
 	} while (FindNextFileW(search, &entry));
 	FindClose(search);
 	return count;
@@ -76,7 +80,7 @@ static void the_activity_says_what_it_did(void **state)
 
 	(void)state;
 	assert_non_null(work);
-	assert_int_equal(temporary_folders(), 1);
+	assert_int_equal(temporary_folders(NULL), 1);
 	assert_true(activity_prepare(work, &err));
 	if (!activity_run(work, &done, &err)) {
 		fail_msg("%s", err.text);
@@ -113,7 +117,7 @@ static void the_activity_says_what_it_did(void **state)
 		}
 	}
 	activity_close(work);
-	assert_int_equal(temporary_folders(), 0);
+	assert_int_equal(temporary_folders(NULL), 0);
 }
 
 static void what_cannot_be_done_is_skipped(void **state)
@@ -135,15 +139,31 @@ static void what_cannot_be_done_is_skipped(void **state)
 	activity_close(work);
 }
 
+/* A process of an earlier tree that was ended late must not write into the next folder. */
+static void no_folder_has_a_name_of_before(void **state)
+{
+	const struct activity_work_options options = { .no_new_volume = true };
+	WCHAR first[2 * MAX_PATH], second[2 * MAX_PATH];
+	struct activity_work *work = activity_open(&options, NULL);
+
+	(void)state;
+	assert_int_equal(temporary_folders(first), 1);
+	activity_close(work);
+	work = activity_open(&options, NULL);
+	assert_int_equal(temporary_folders(second), 1);
+	activity_close(work);
+	assert_int_not_equal(wcscmp(first, second), 0);
+}
+
 /* Creates a file in the folder of our activity. */
 static void put_file(const WCHAR *name)
 {
-	WCHAR path[2 * MAX_PATH], temporary[MAX_PATH + 1];
+	WCHAR path[2 * MAX_PATH];
 	HANDLE file;
 
-	GetTempPathW(MAX_PATH, temporary);
-	_snwprintf(path, 2 * MAX_PATH, L"%lsetw_self_test_%lu_0\\%ls", temporary,
-		   (unsigned long)GetCurrentProcessId(), name);
+	assert_int_equal(temporary_folders(path), 1);
+	wcscat(path, L"\\");
+	wcscat(path, name);
 	file = CreateFileW(path, GENERIC_WRITE, 0, NULL, CREATE_NEW, 0, NULL);
 	assert_true(file != INVALID_HANDLE_VALUE);
 	CloseHandle(file);
@@ -275,7 +295,7 @@ static void a_volume_is_attached_used_and_detached(void **state)
 	assert_true(DeleteFileW(L"C:\\etw_self_test_later\\later.dat"));
 	assert_true(RemoveDirectoryW(L"C:\\etw_self_test_later"));
 	activity_close(work);
-	assert_int_equal(temporary_folders(), 0); /* an attached disk would have kept it */
+	assert_int_equal(temporary_folders(NULL), 0); /* an attached disk would have kept it */
 
 	/* diskpart fails: the part is skipped, what it made of the disk is detached and removed. */
 	options.drive = L'B';
@@ -286,7 +306,7 @@ static void a_volume_is_attached_used_and_detached(void **state)
 			    "virtual disk: diskpart.exe: a child process ended with status 0x3");
 	assert_int_equal(done.processes, 2);
 	activity_close(work);
-	assert_int_equal(temporary_folders(), 0);
+	assert_int_equal(temporary_folders(NULL), 0);
 }
 
 static const WCHAR hang[] = L"ETW_EXPORTER_TEST_HANG"; /* children that find it set do not end */
@@ -330,6 +350,33 @@ static void a_tree_that_hangs_is_ended_with_all_its_processes(void **state)
 	assert_int_equal(processes_of_ours(), before);
 }
 
+/* Children have no console. They note here why they fail. */
+static const char failures[] = "failed_children.txt";
+
+static void note_failed_child(const char *work, const char *why)
+{
+	FILE *file = fopen(failures, "a");
+
+	if (file) {
+		fprintf(file, "%s: %s\n", work, why);
+		fclose(file);
+	}
+}
+
+static void print_failed_children(void)
+{
+	FILE *file = fopen(failures, "r");
+	char line[1024];
+
+	while (file && fgets(line, sizeof line, file)) {
+		print_message("%s", line);
+	}
+	if (file) {
+		fclose(file);
+		remove(failures);
+	}
+}
+
 static const WCHAR slow[] = L"ETW_EXPORTER_TEST_SLOW"; /* how many ms children that find it take */
 
 static void a_tree_may_take_as_long_as_it_goes_on(void **state)
@@ -348,6 +395,7 @@ static void a_tree_may_take_as_long_as_it_goes_on(void **state)
 	SetEnvironmentVariableW(slow, L"500");
 	good = activity_run(work, &done, &err);
 	SetEnvironmentVariableW(slow, NULL);
+	print_failed_children();
 	assert_string_equal(err.text, "");
 	assert_true(good);
 	assert_int_equal(done.processes, 18);
@@ -394,6 +442,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_activity_says_what_it_did),
 		cmocka_unit_test(what_cannot_be_done_is_skipped),
 		cmocka_unit_test(a_file_that_exists_ends_or_skips_what_would_create_it),
+		cmocka_unit_test(no_folder_has_a_name_of_before),
 		cmocka_unit_test(a_request_to_stop_ends_the_activity),
 		cmocka_unit_test(a_volume_is_attached_used_and_detached),
 		cmocka_unit_test(a_tree_that_hangs_is_ended_with_all_its_processes),
@@ -407,9 +456,13 @@ int main(int argc, char **argv)
 	}
 	/* A child that the activity starts: this program again. */
 	if (argc == 2 && strncmp(argv[1], child, sizeof child - 1) == 0) {
-		bool good = activity_child(argv[1] + sizeof child - 1, NULL);
+		struct etw_error err = { 0 };
+		bool good = activity_child(argv[1] + sizeof child - 1, &err);
 		WCHAR ms[16];
 
+		if (!good) {
+			note_failed_child(argv[1], err.text);
+		}
 		if (GetEnvironmentVariableW(slow, ms, 16) > 0) {
 			Sleep(wcstoul(ms, NULL, 10));
 		}
