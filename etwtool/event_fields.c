@@ -15,7 +15,11 @@
 
 /* ---- names ---- */
 
-void field_name_add(const struct etw_schema *schema, unsigned index, struct etw_text *out)
+/*
+ * Adds the whole name of the field. A member of an array of structures gets the name that it has in
+ * the first element.
+ */
+static void add_field_name(const struct etw_schema *schema, unsigned index, struct etw_text *out)
 {
 	for (unsigned i = 0; i < index; i++) {
 		if (schema->fields[i].type == ETW_FIELD_STRUCT &&
@@ -44,11 +48,12 @@ bool field_walk_next(struct field_walk *walk, const struct etw_schema *schema)
 	walk->index = index;
 	walk->behind = etw_field_behind(schema, index);
 	text_clear(&walk->name);
-	field_name_add(schema, index, &walk->name);
+	add_field_name(schema, index, &walk->name);
 	return true;
 }
 
-const char *field_type_name(const struct etw_field *field)
+/* Returns the type of the value, or of the elements of a list: "u32", "text", "guid". */
+static const char *type_name(const struct etw_field *field)
 {
 	static const char *const names[] = {
 		[ETW_FIELD_I8] = "i8",
@@ -118,19 +123,21 @@ static const char *const result_ends[] = { "Status", "Code", "Result", "Error", 
  */
 static const char *const amount_ends[] = { "Size", "Bytes", "Count", "Length", NULL };
 
-bool field_is_address(const struct etw_field *field)
+static bool is_address(const struct etw_field *field)
 {
 	return field->type == ETW_FIELD_POINTER && !name_ends_in_one_of(field->name, amount_ends);
 }
 
-bool field_is_code(const struct etw_field *field)
+/* Returns whether a number of the field is a set of flags or a status, which cannot be added up. */
+static bool is_code(const struct etw_field *field)
 {
 	return field->type <= ETW_FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
 						 name_ends_in_one_of(field->name, status_ends) ||
 						 name_ends_in_one_of(field->name, result_ends));
 }
 
-const char *field_status_decoder(const struct etw_field *field)
+/* Returns the decoder of rules for the field's statuses ("ntstatus"), NULL if there is none. */
+static const char *status_decoder(const struct etw_field *field)
 {
 	if (!etw_field_is_integer(field) || !name_ends_in_one_of(field->name, status_ends)) {
 		return NULL;
@@ -143,7 +150,7 @@ static bool is_shown_in_hex(const struct etw_field *field, uint64_t value)
 {
 	bool wide = field->type == ETW_FIELD_I32 || field->type == ETW_FIELD_U32;
 
-	return field_is_address(field) ||
+	return is_address(field) ||
 	       (field->type <= ETW_FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
 						  name_ends_in_one_of(field->name, status_ends))) ||
 	       (wide && (uint32_t)value >> 31 != 0 &&
@@ -334,18 +341,18 @@ static struct sampled_field *row_of(struct field_samples *samples, const struct 
 
 	if (place && *place == 0) {
 		struct sampled_field row = {
-			.type = field_type_name(field),
+			.type = type_name(field),
 			.number = etw_field_is_integer(field),
 			.list = etw_field_is_list(field),
 			.structures = field->type == ETW_FIELD_STRUCT,
-			.address = field_is_address(field),
-			.code = field_is_code(field),
-			.decoder = field_status_decoder(field),
+			.address = is_address(field),
+			.code = is_code(field),
+			.decoder = status_decoder(field),
 		};
 		size_t found;
 
 		text_add_string(&name, "");
-		field_name_add(schema, index, &name);
+		add_field_name(schema, index, &name);
 		row.name = name.data;
 		found = name.failed ? samples->count : place_of(samples, &row);
 		*place = found < samples->count ? found + 1 : 0;

@@ -82,7 +82,6 @@ struct probe_consumer {
 /* Opens the trace and starts the thread. Returns the status of OpenTraceW(). The caller owns
  * *consumer, sets on_record and context, and keeps it until probe_consumer_end(). */
 ULONG probe_consume(struct probe_consumer *consumer, const WCHAR *session);
-uint64_t probe_consumer_records(struct probe_consumer *consumer);
 /* Waits until the consumer has ended, which it does when its session is stopped. After some seconds
  * its trace is closed. Returns false if it had not ended by itself before that. */
 bool probe_consumer_end(struct probe_consumer *consumer);

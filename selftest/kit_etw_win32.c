@@ -284,16 +284,6 @@ ULONG probe_consume(struct probe_consumer *consumer, const WCHAR *session)
 	return ERROR_SUCCESS;
 }
 
-uint64_t probe_consumer_records(struct probe_consumer *consumer)
-{
-	uint64_t records;
-
-	os_mutex_lock(&consumer->lock);
-	records = consumer->records;
-	os_mutex_unlock(&consumer->lock);
-	return records;
-}
-
 bool probe_consumer_end(struct probe_consumer *consumer)
 {
 	uint64_t until = os_monotonic_ns() + CONSUMER_END_MS * NS_PER_MS;

@@ -48,7 +48,11 @@ static void add_side_text(struct etw_text *out, const struct diff *diff, unsigne
 	text_add_char(out, '\n');
 }
 
-void diff_add_doubt(struct etw_text *out, const struct diff *diff, unsigned number)
+/*
+ * Adds one line for each reason to doubt the comparison with side `number`; adds nothing if there
+ * is no reason.
+ */
+static void add_doubt(struct etw_text *out, const struct diff *diff, unsigned number)
 {
 	const struct etw_source_statistics *source = &diff->sides[number].source;
 	char letter = number == 0 ? 'A' : 'B';
@@ -140,7 +144,7 @@ static void diff_add_text(struct etw_text *out, const struct diff *diff)
 		add_side_text(out, diff, i);
 	}
 	for (unsigned i = 0; i < SIDES; i++) {
-		diff_add_doubt(out, diff, i);
+		add_doubt(out, diff, i);
 	}
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct diff_row *row = &diff->rows[i];
@@ -392,7 +396,7 @@ static void warn_beside_csv(const struct diff *diff)
 	const char *end;
 
 	for (unsigned i = 0; i < SIDES; i++) {
-		diff_add_doubt(&doubt, diff, i);
+		add_doubt(&doubt, diff, i);
 	}
 	for (char *line = doubt.data; line && (end = strchr(line, '\n')) != NULL;
 	     line = (char *)(uintptr_t)end + 1) {

@@ -170,8 +170,13 @@ bool relog_changes_ready(struct relog_changes *changes, struct etw_error *err)
 
 /* ---- the copy ---- */
 
-enum set_answer relog_changes_apply(struct relog_changes *changes, const struct etw_record *record,
-				    struct etw_mirror_bytes *bytes, struct etw_error *err)
+/*
+ * Applies the assignments to a record. *bytes is the whole record, and then the one that replaces
+ * it, which is valid until the next call.
+ */
+static enum set_answer apply_assignments(struct relog_changes *changes,
+					 const struct etw_record *record,
+					 struct etw_mirror_bytes *bytes, struct etw_error *err)
 {
 	struct set_fields *set = changes->options.set;
 	const struct etw_event_class *class;
@@ -212,7 +217,7 @@ static enum etw_mirror_action change(struct relog_decision *decision,
 {
 	const struct etw_mirror_bytes before = *bytes;
 
-	switch (relog_changes_apply(decision->changes, record, bytes, &decision->failure)) {
+	switch (apply_assignments(decision->changes, record, bytes, &decision->failure)) {
 	case SET_FAILED:
 		return ETW_MIRROR_STOP;
 	case SET_SAME:

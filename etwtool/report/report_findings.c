@@ -275,7 +275,8 @@ static void find_failures(struct finder *finder)
 	}
 }
 
-bool report_bound(const char *le, uint64_t *ns)
+/* Parses the upper bound of a bucket, in nanoseconds. Returns false if the bucket has none. */
+static bool parse_bound(const char *le, uint64_t *ns)
 {
 	const char *point = strchr(le, '.');
 
@@ -307,10 +308,10 @@ static void add_within(struct etw_text *text, const struct report_series *series
 			break;
 		}
 	}
-	bounded = report_bound(series->rows[i].name, &bound);
+	bounded = parse_bound(series->rows[i].name, &bound);
 	if (!bounded) {
 		/* the bound of the last bucket that has one */
-		report_bound(series->rows[i - 1].name, &bound);
+		parse_bound(series->rows[i - 1].name, &bound);
 	}
 	text_add_string(text, bounded ? "up to " : "more than ");
 	report_add_value(text, REPORT_SECONDS, bound);
@@ -325,7 +326,7 @@ static void find_disk_times(struct finder *finder)
 		uint64_t bound;
 
 		if (!chart->only || series->total == 0 ||
-		    !report_bound(series->rows[0].name, &bound)) {
+		    !parse_bound(series->rows[0].name, &bound)) {
 			continue;
 		}
 		text_add_format(text, "Disk %s%s", chart->only_value,
