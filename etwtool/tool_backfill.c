@@ -278,12 +278,6 @@ static bool write_end(struct backfill *backfill, const struct request *request,
 
 /* ---- the replay ---- */
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "backfill", "%s", sentence);
-}
-
 static bool set_up_and_replay(struct backfill *backfill, struct request *request,
 			      struct etw_error *err)
 {
@@ -306,7 +300,7 @@ static bool set_up_and_replay(struct backfill *backfill, struct request *request
 	struct health *health = runner ? health_new(&backfill->setup, runner, err) : NULL;
 	bool good;
 
-	problems_show(&request->problems, show_problem, NULL);
+	tool_show_problems("backfill", &request->problems);
 	backfill->runner = runner;
 	progress_start(&progress, "etwtool", tool_backfill.name, tool_backfill.output);
 	good = health && runner_run(runner, err) && write_end(backfill, request, err);

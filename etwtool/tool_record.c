@@ -215,12 +215,6 @@ static bool finish(struct run *run, struct etw_error *err)
 
 /* ---- the command ---- */
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "record", "%s", sentence);
-}
-
 /* Fails before anything runs if no file can be made for the output. */
 static bool try_file(const struct run *run, struct etw_error *err)
 {
@@ -347,7 +341,7 @@ static int run(struct tool_arguments *arguments)
 	progress_start(&run.progress, "etwtool", "record", OUTPUT_AT_END);
 	good = record(&run, &err);
 	progress_end(&run.progress);
-	problems_show(&run.problems, show_problem, NULL);
+	tool_show_problems("record", &run.problems);
 	if (good) {
 		status = print_result(&run);
 	} else {

@@ -311,12 +311,6 @@ static void on_record(void *context, struct recording *recording, const struct e
 	record_times_add(&side->times, record);
 }
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "diff", "%s", sentence);
-}
-
 static bool read_side(struct diff *diff, struct request *request, unsigned number,
 		      struct problems *problems, struct etw_error *err)
 {
@@ -439,7 +433,7 @@ static int run(struct tool_arguments *arguments)
 	}
 	good = read_side(&diff, request, 0, &problems, &err) &&
 	       read_side(&diff, request, 1, NULL, &err);
-	problems_show(&problems, show_problem, NULL);
+	tool_show_problems("diff", &problems);
 	diff.absolute = request->options.absolute;
 	for (unsigned i = 0; i < SIDES; i++) {
 		diff.absolute |= !(record_times_seconds(&diff.sides[i].times) > 0);

@@ -292,12 +292,6 @@ static const struct command_option option_rows[] = {
 	{ NULL },
 };
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "doctor", "%s", sentence);
-}
-
 static bool is_configuration(const char *path)
 {
 	return text_ends_nocase(path, strlen(path), ".yaml", 5) ||
@@ -330,7 +324,7 @@ static int run(struct tool_arguments *arguments)
 	} else {
 		good = look_at_configuration(request, &problems, &out, &err);
 	}
-	problems_show(&problems, show_problem, NULL);
+	tool_show_problems("doctor", &problems);
 	if (!good) {
 		status = err.code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 		if (problems.errors == 0) {

@@ -299,12 +299,6 @@ static int report(struct live *live)
 		       TOOL_FAILED;
 }
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "dump", "%s", sentence);
-}
-
 static void live_done(struct live *live)
 {
 	runner_free(live->runner);
@@ -383,7 +377,7 @@ int dump_live(struct dump_request *request)
 			tool_complain(status, "dump", "%s", err.text);
 		}
 	}
-	problems_show(&live.problems, show_problem, NULL);
+	tool_show_problems("dump", &live.problems);
 	live_done(&live);
 	return status;
 }

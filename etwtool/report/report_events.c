@@ -25,6 +25,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "base/utc.h"
+#include "etwtool/recording.h"
 #include "exporter/track/derived_fields.h"
 
 enum {
@@ -397,8 +398,6 @@ void report_events_record(void *context, const struct etw_record *record,
 
 enum { NONE = UINT32_MAX };
 
-#define END_9999 INT64_C(2650467744000000000) /* the end of 9999 */
-
 struct node {
 	uint32_t parent, first_child, last_child, next; /* indices of instances, or NONE */
 };
@@ -502,7 +501,7 @@ void report_add_exit_status(struct etw_text *out, int32_t status)
 /* Adds a time of a process. A time that RFC 3339 cannot express is moved to the nearest one. */
 static void add_time(struct json *json, const char *key, int64_t time)
 {
-	time = time < END_9999 ? time : END_9999 - 1;
+	time = time < TIME_10000 ? time : TIME_10000 - 1;
 	utc_member(json, key, time > 0 || time == ETW_RECORD_NO_TIME ? time : 1);
 }
 

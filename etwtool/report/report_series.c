@@ -30,6 +30,7 @@
 #include "base/array.h"
 #include "base/decimal.h"
 #include "base/text.h"
+#include "etwtool/recording.h"
 #include "metrics/visit.h"
 
 enum { NANOSECONDS = 9 }; /* decimals of seconds in nanoseconds */
@@ -37,7 +38,6 @@ enum { NANOSECONDS = 9 }; /* decimals of seconds in nanoseconds */
 #define MICROSECOND INT64_C(10)
 #define MS          INT64_C(10000)
 #define SECOND      INT64_C(10000000)
-#define END_9999    INT64_C(2650467744000000000) /* the end of 9999 */
 
 /* ---- the counters at one moment ---- */
 
@@ -295,7 +295,7 @@ static int64_t choose_step(int64_t time)
 
 static void begin(struct report_steps *steps, int64_t time)
 {
-	bool known = steps->guess > time && steps->guess < END_9999;
+	bool known = steps->guess > time && steps->guess < TIME_10000;
 
 	steps->step = known ? choose_step(steps->guess - time) : MS;
 	steps->origin = time - (int64_t)(etw_time_since_1970(time) % (uint64_t)steps->step);
@@ -344,7 +344,7 @@ void report_sample(struct report_charted *charted, struct registry *registry, in
 	uint64_t step;
 
 	steps->records++;
-	if (time < ETW_TIME_1970 || time >= END_9999) { /* includes ETW_RECORD_NO_TIME */
+	if (time < ETW_TIME_1970 || time >= TIME_10000) { /* includes ETW_RECORD_NO_TIME */
 		steps->outside++;
 		return;
 	}

@@ -291,12 +291,6 @@ static bool replay(struct making *making, struct request *request, struct etw_te
 	return good;
 }
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "report", "%s", sentence);
-}
-
 /* Adds the report. Returns false with an error. */
 static bool make_report(struct request *request, struct etw_text *out, struct etw_error *err)
 {
@@ -315,7 +309,7 @@ static bool make_report(struct request *request, struct etw_text *out, struct et
 	good = file &&
 	       setup_open(&making->setup, setup_config(request->config, &request->problems, err),
 			  &setup, err);
-	problems_show(&request->problems, show_problem, NULL);
+	tool_show_problems("report", &request->problems);
 	if (good) {
 		making->report.name = os_path_name(path);
 		making->report.header = etw_file_header(file);

@@ -29,8 +29,7 @@
 #include "etwtool/tool.h"
 #include "etwtool/top/top.h"
 
-#define NS_PER_S    1e9
-#define UNITS_PER_S 1e7 /* units of 100 ns */
+#define NS_PER_S 1e9
 
 enum { NOT_YET_NS = 20000000, WIDTH_MOST = 10000, NOTE_SIZE = 512 };
 
@@ -110,7 +109,8 @@ static const struct command_option option_rows[] = {
 	{ "--batch", NULL, "plain tables, one below the other; also without a terminal", OPTION_SET,
 	  AT(batch) },
 	{ "--count", "N", "end after N frames", OPTION_COUNT, AT(count) },
-	{ "--width", "N", "cut the lines of plain tables after N columns", OPTION_COUNT, AT(width) },
+	{ "--width", "N", "cut the lines of plain tables after N columns", OPTION_COUNT,
+	  AT(width) },
 	{ "--config.file", "FILE", "collectors, sessions and limits, as for the exporter",
 	  OPTION_TEXT, AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
@@ -623,12 +623,6 @@ static void run_plain(struct top *top)
 	progress_end(&progress);
 }
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "top", "%s", sentence);
-}
-
 static bool open_top(struct top *top, struct etw_error *err)
 {
 	struct request *request = top->request;
@@ -651,7 +645,7 @@ static bool open_top(struct top *top, struct etw_error *err)
 		log_to(take_log_line, top);
 	}
 	top->feed = feed_open(&feed, err);
-	problems_show(&request->problems, show_problem, NULL);
+	tool_show_problems("top", &request->problems);
 	if (!top->feed) {
 		return false;
 	}

@@ -13,6 +13,8 @@
 #include "config/problems.h"
 #include "etwtool/tool.h"
 
+#define UNITS_PER_S 1e7 /* units of 100 ns, in which times are counted */
+
 /* ---- the feed ---- */
 
 /*

@@ -27,8 +27,7 @@
 #include "exporter/setup.h"
 #include "exporter/windows/crash.h"
 
-#define NS_PER_S    1e9
-#define UNITS_PER_S 1e7 /* units of 100 ns */
+#define NS_PER_S 1e9
 
 struct feed {
 	/* ---- recordings and sessions ---- */
