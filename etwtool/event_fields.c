@@ -308,7 +308,7 @@ enum {
  * Finds or adds the row with the same name and type and returns its index; samples->count if there
  * is no room.
  */
-static size_t place_of(struct field_samples *samples, const struct sampled_field *row)
+static size_t index_of_field(struct field_samples *samples, const struct sampled_field *row)
 {
 	struct sampled_field *grown;
 	size_t i = 0;
@@ -354,7 +354,7 @@ static struct sampled_field *row_of(struct field_samples *samples, const struct 
 		text_add_string(&name, "");
 		add_field_name(schema, index, &name);
 		row.name = name.data;
-		found = name.failed ? samples->count : place_of(samples, &row);
+		found = name.failed ? samples->count : index_of_field(samples, &row);
 		*place = found < samples->count ? found + 1 : 0;
 		text_free(&name);
 	}
@@ -366,7 +366,7 @@ static struct sampled_field *row_of(struct field_samples *samples, const struct 
 }
 
 /* Takes the value as a sample, unless it is already one, too long, or empty. */
-static void take_sample(struct sampled_field *row, struct etw_text *value)
+static void add_sample_text(struct sampled_field *row, struct etw_text *value)
 {
 	bool known = false;
 
@@ -387,7 +387,7 @@ static void add_sample(struct sampled_field *row, const struct etw_field *field,
 	struct etw_text value = { 0 };
 
 	(row->number ? field_shown : etw_field_text)(field, slice, &value);
-	take_sample(row, &value);
+	add_sample_text(row, &value);
 }
 
 /*
@@ -456,7 +456,7 @@ static void add_derived(struct field_samples *samples, const struct recording *r
 			continue;
 		}
 		if (enter_derived(field, row)) {
-			take_sample(field, &value);
+			add_sample_text(field, &value);
 		} else {
 			samples->failed = true;
 			text_free(&value);

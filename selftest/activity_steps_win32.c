@@ -236,7 +236,7 @@ bool activity_unbuffered(struct activity_work *work, struct activity *done, stru
 
 /* ---- mapped ---- */
 
-static bool store_to(HANDLE mapping, struct etw_error *err)
+static bool store_to_mapping(HANDLE mapping, struct etw_error *err)
 {
 	char *view = MapViewOfFile(mapping, FILE_MAP_WRITE, 0, 0, MAPPED_BYTES);
 	bool good;
@@ -266,7 +266,7 @@ bool activity_mapped(struct activity_work *work, struct activity *done, struct e
 	}
 	mapping = CreateFileMappingW(file, NULL, PAGE_READWRITE, 0, MAPPED_BYTES, NULL);
 	if (mapping) {
-		good = store_to(mapping, err);
+		good = store_to_mapping(mapping, err);
 		CloseHandle(mapping);
 	} else {
 		good = error_set_last(err, "a temporary file cannot be mapped");
@@ -323,7 +323,8 @@ static bool fail_socket(struct etw_error *err, const char *what)
 }
 
 /* Sends pieces in one direction, and receives each before the next. */
-static bool talk(SOCKET from, SOCKET to, struct activity_network *done, struct etw_error *err)
+static bool send_and_receive(SOCKET from, SOCKET to, struct activity_network *done,
+			     struct etw_error *err)
 {
 	char piece[ACTIVITY_PIECE_BYTES] = { 0 };
 
@@ -388,7 +389,7 @@ static bool connect_and_talk(SOCKET listener, SOCKET client, int family,
 		return fail_socket(err, "a loopback connection is not accepted");
 	}
 	done->accepts++;
-	talked = talk(client, server, done, err);
+	talked = send_and_receive(client, server, done, err);
 	closesocket(server);
 	return talked;
 }

@@ -18,8 +18,8 @@
 
 /* Starts a prepared session and checks the status; expected 0: the start should succeed. The
  * session is stopped again. */
-static void answers(struct kit_finding *finding, const char *what, ULONG expected,
-		    struct probe_session *session)
+static void check_start(struct kit_finding *finding, const char *what, ULONG expected,
+			struct probe_session *session)
 {
 	ULONG status = probe_start_prepared(session);
 
@@ -33,8 +33,8 @@ static void answers(struct kit_finding *finding, const char *what, ULONG expecte
 
 /* Starts a session that the probe needs. Returns false on failure; then the assumption is not
  * tested. */
-static bool started(struct kit_finding *finding, struct probe_session *session, unsigned number,
-		    const struct probe_settings *settings)
+static bool start_session(struct kit_finding *finding, struct probe_session *session,
+			  unsigned number, const struct probe_settings *settings)
 {
 	ULONG status = probe_start(session, number, settings);
 
@@ -55,13 +55,13 @@ void probe_start_arguments(struct kit_finding *finding)
 
 	probe_prepare(&session, 1, &user);
 	session.name[0] = 0;
-	answers(finding, "StartTraceW with an empty name", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "StartTraceW with an empty name", ERROR_INVALID_PARAMETER, &session);
 	probe_prepare(&session, 1, &user);
 	session.properties.base.Wnode.Flags = 0;
-	answers(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, &session);
 	probe_prepare(&session, 1, &user);
 	session.properties.base.Wnode.ClientContext = 4;
-	answers(finding, "with ClientContext 4", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "with ClientContext 4", ERROR_INVALID_PARAMETER, &session);
 }
 
 void probe_long_name(struct kit_finding *finding)
@@ -111,7 +111,7 @@ void probe_buffer_numbers(struct kit_finding *finding)
 		struct probe_settings settings = cases[i].settings;
 
 		settings.mode = EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING;
-		if (!started(finding, &session, 1, &settings)) {
+		if (!start_session(finding, &session, 1, &settings)) {
 			return;
 		}
 		finding_check(finding, session.properties.base.BufferSize == cases[i].kb,
@@ -121,9 +121,9 @@ void probe_buffer_numbers(struct kit_finding *finding)
 			      (unsigned long)cases[i].kb);
 		probe_stop(&session);
 	}
-	if (started(finding, &session, 1,
-		    &(struct probe_settings){
-			    .buffers_min = 200, .buffers_max = 150, .buffer_kb = 4 })) {
+	if (start_session(finding, &session, 1,
+			  &(struct probe_settings){
+				  .buffers_min = 200, .buffers_max = 150, .buffer_kb = 4 })) {
 		const EVENT_TRACE_PROPERTIES *base = &session.properties.base;
 
 		finding_check(finding, base->MaximumBuffers == base->MinimumBuffers,
@@ -141,14 +141,14 @@ void probe_modes(struct kit_finding *finding)
 	probe_prepare(&session, 1,
 		      &(struct probe_settings){ .mode = EVENT_TRACE_REAL_TIME_MODE |
 							EVENT_TRACE_BUFFERING_MODE });
-	answers(finding, "REAL_TIME with BUFFERING", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "REAL_TIME with BUFFERING", ERROR_INVALID_PARAMETER, &session);
 }
 
 void probe_log_user(struct kit_finding *finding)
 {
 	struct probe_session session;
 
-	if (!started(finding, &session, 1, &user)) {
+	if (!start_session(finding, &session, 1, &user)) {
 		return;
 	}
 	probe_stop(&session);
@@ -158,8 +158,8 @@ void probe_log_user(struct kit_finding *finding)
 				     "Performance Log Users that is no administrator");
 		return;
 	}
-	answers(finding, "a system logger of a member of Performance Log Users",
-		ERROR_ACCESS_DENIED, &session);
+	check_start(finding, "a system logger of a member of Performance Log Users",
+		    ERROR_ACCESS_DENIED, &session);
 }
 
 void probe_ninth_logger(struct kit_finding *finding)
@@ -189,11 +189,11 @@ void probe_logger_guid(struct kit_finding *finding)
 
 	probe_prepare(&session, 1,
 		      &(struct probe_settings){ .mode = PROBE_SYSTEM, .no_guid = true });
-	answers(finding, "a system logger without GUID", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "a system logger without GUID", ERROR_INVALID_PARAMETER, &session);
 	probe_prepare(&session, 1,
 		      &(struct probe_settings){ .mode = PROBE_SYSTEM |
 							EVENT_TRACE_USE_PAGED_MEMORY });
-	answers(finding, "a system logger in paged memory", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "a system logger in paged memory", ERROR_INVALID_PARAMETER, &session);
 }
 
 void probe_flags_of_user_session(struct kit_finding *finding)
@@ -201,8 +201,8 @@ void probe_flags_of_user_session(struct kit_finding *finding)
 	struct probe_session session;
 
 	probe_prepare(&session, 1, &(struct probe_settings){ .flags = EVENT_TRACE_FLAG_PROCESS });
-	answers(finding, "EnableFlags of a session that is no system logger",
-		ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "EnableFlags of a session that is no system logger",
+		    ERROR_INVALID_PARAMETER, &session);
 }
 
 void probe_profile(struct kit_finding *finding)
@@ -213,8 +213,8 @@ void probe_profile(struct kit_finding *finding)
 	bool held = probe_profile_privilege(false);
 
 	probe_prepare(&session, 1, &profile);
-	answers(finding, "PROFILE without SeSystemProfilePrivilege", ERROR_PRIVILEGE_NOT_HELD,
-		&session);
+	check_start(finding, "PROFILE without SeSystemProfilePrivilege", ERROR_PRIVILEGE_NOT_HELD,
+		    &session);
 	if (held && !finding->skipped && probe_profile_privilege(true)) {
 		ULONG status = probe_start(&session, 1, &profile);
 
@@ -231,7 +231,7 @@ void probe_handles(struct kit_finding *finding)
 	struct probe_session first, second;
 	ULONG status;
 
-	if (!started(finding, &first, 1, &user)) {
+	if (!start_session(finding, &first, 1, &user)) {
 		return;
 	}
 	second = first;
@@ -240,7 +240,7 @@ void probe_handles(struct kit_finding *finding)
 	status = probe_control(&first, EVENT_TRACE_CONTROL_QUERY);
 	finding_status(finding, "QUERY by the handle of a stopped session",
 		       ERROR_WMI_INSTANCE_NOT_FOUND, status);
-	if (!started(finding, &second, 1, &user)) {
+	if (!start_session(finding, &second, 1, &user)) {
 		return;
 	}
 	finding_check(finding, second.handle != first.handle,
@@ -256,7 +256,7 @@ void probe_name_room(struct kit_finding *finding)
 	struct probe_session session;
 	ULONG status;
 
-	if (!started(finding, &session, 1, &user)) {
+	if (!start_session(finding, &session, 1, &user)) {
 		return;
 	}
 	properties.base.Wnode.BufferSize = (ULONG)sizeof properties;
@@ -267,14 +267,14 @@ void probe_name_room(struct kit_finding *finding)
 }
 
 /* Updates a running session with one change, and checks the status. */
-static void update(struct kit_finding *finding, const char *what, ULONG expected, ULONG wnode_flags,
-		   ULONG enable_flags, bool file)
+static void check_update(struct kit_finding *finding, const char *what, ULONG expected,
+			 ULONG wnode_flags, ULONG enable_flags, bool file)
 {
 	struct session_properties properties;
 	struct probe_session session;
 	ULONG status;
 
-	if (!started(finding, &session, 1, &user)) {
+	if (!start_session(finding, &session, 1, &user)) {
 		return;
 	}
 	properties = session.properties;
@@ -289,11 +289,12 @@ static void update(struct kit_finding *finding, const char *what, ULONG expected
 
 void probe_update(struct kit_finding *finding)
 {
-	update(finding, "UPDATE with flags of no system logger", ERROR_INVALID_PARAMETER,
-	       WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FLAG_PROCESS, false);
-	update(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, 0, 0, false);
-	update(finding, "with a file name offset", ERROR_BAD_PATHNAME, WNODE_FLAG_TRACED_GUID, 0,
-	       true);
+	check_update(finding, "UPDATE with flags of no system logger", ERROR_INVALID_PARAMETER,
+		     WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FLAG_PROCESS, false);
+	check_update(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, 0, 0,
+		     false);
+	check_update(finding, "with a file name offset", ERROR_BAD_PATHNAME, WNODE_FLAG_TRACED_GUID,
+		     0, true);
 }
 
 void probe_masks_of_user_session(struct kit_finding *finding)
@@ -301,7 +302,7 @@ void probe_masks_of_user_session(struct kit_finding *finding)
 	struct probe_session session;
 	ULONG masks[KERNEL_MASKS];
 
-	if (!started(finding, &session, 1, &user)) {
+	if (!start_session(finding, &session, 1, &user)) {
 		return;
 	}
 	finding_status(finding, "group masks of a session that is no system logger",
@@ -321,9 +322,9 @@ void probe_stacks(struct kit_finding *finding)
 	ULONG size = 0;
 	ULONG status;
 
-	if (!started(finding, &session, 1,
-		     &(struct probe_settings){ .mode = PROBE_SYSTEM,
-					       .flags = EVENT_TRACE_FLAG_PROCESS })) {
+	if (!start_session(finding, &session, 1,
+			   &(struct probe_settings){ .mode = PROBE_SYSTEM,
+						     .flags = EVENT_TRACE_FLAG_PROCESS })) {
 		return;
 	}
 	for (ULONG count = 2; count > 0; count--) {
@@ -430,7 +431,7 @@ void probe_query_guid(struct kit_finding *finding)
 	GUID guid;
 	ULONG status;
 
-	if (!started(finding, &session, 1, &system_logger)) {
+	if (!start_session(finding, &session, 1, &system_logger)) {
 		return;
 	}
 	guid = session.properties.base.Wnode.Guid;
@@ -459,8 +460,8 @@ void probe_our_modes(struct kit_finding *finding)
 		      &(struct probe_settings){ .mode = PROBE_SYSTEM |
 							EVENT_TRACE_INDEPENDENT_SESSION_MODE |
 							EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN });
-	answers(finding, "a session with INDEPENDENT and PERSIST_ON_HYBRID_SHUTDOWN", ERROR_SUCCESS,
-		&session);
+	check_start(finding, "a session with INDEPENDENT and PERSIST_ON_HYBRID_SHUTDOWN",
+		    ERROR_SUCCESS, &session);
 }
 
 void probe_query_all(struct kit_finding *finding)
@@ -494,7 +495,7 @@ static bool modes_of(struct kit_finding *finding, ULONG mode, ULONG *answered)
 	struct probe_session session;
 	ULONG status;
 
-	if (!started(finding, &session, 1, &(struct probe_settings){ .mode = mode })) {
+	if (!start_session(finding, &session, 1, &(struct probe_settings){ .mode = mode })) {
 		return false;
 	}
 	status = probe_control(&session, EVENT_TRACE_CONTROL_QUERY);
@@ -536,8 +537,8 @@ void probe_masks_stay(struct kit_finding *finding)
 	struct probe_session session;
 	ULONG status;
 
-	if (!started(finding, &session, 1,
-		     &(struct probe_settings){ .mode = PROBE_SYSTEM, .flags = flags })) {
+	if (!start_session(finding, &session, 1,
+			   &(struct probe_settings){ .mode = PROBE_SYSTEM, .flags = flags })) {
 		return;
 	}
 	status = probe_masks(session.handle, masks);

@@ -291,7 +291,7 @@ static void diff_add_csv(struct etw_text *out, const struct diff *diff)
 
 enum diff_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 
-struct request {
+struct diff_request {
 	struct tool_arguments arguments;
 	const char *config; /* NULL: not given */
 	struct conditions conditions;
@@ -311,7 +311,7 @@ static void on_record(void *context, struct recording *recording, const struct e
 	record_times_add(&side->times, record);
 }
 
-static bool read_side(struct diff *diff, struct request *request, unsigned number,
+static bool read_side(struct diff *diff, struct diff_request *request, unsigned number,
 		      struct problems *problems, struct etw_error *err)
 {
 	struct diff_side *side = &diff->sides[number];
@@ -363,7 +363,7 @@ static bool read_condition(void *member, const char *value, struct etw_error *er
 
 static const char *const formats[] = { "text", "json", "csv", NULL };
 
-#define AT(member) .offset = offsetof(struct request, member)
+#define AT(member) .offset = offsetof(struct diff_request, member)
 
 static const struct command_option option_rows[] = {
 	{ "--absolute", NULL, "compare totals, not rates", OPTION_SET, AT(options.absolute) },
@@ -420,7 +420,7 @@ static void warn_of_patterns(const struct diff *diff)
 
 static int run(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
+	struct diff_request *request = (struct diff_request *)arguments;
 	struct diff diff = { .options = request->options };
 	struct problems problems = { 0 };
 	struct etw_error err = { 0 };
@@ -470,7 +470,7 @@ static int run(struct tool_arguments *arguments)
 
 static void done(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
+	struct diff_request *request = (struct diff_request *)arguments;
 
 	for (size_t i = 0; i < request->conditions.count; i++) {
 		fail_if_free(request->conditions.rows[i]);
@@ -502,7 +502,7 @@ const struct tool_command tool_diff = {
 	.shared = TOOL_COLLECTORS | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = SIDES,
 	.too_many = "compares two recordings, not also",
-	.size = sizeof(struct request),
+	.size = sizeof(struct diff_request),
 	.run = run,
 	.done = done,
 };

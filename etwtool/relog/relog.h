@@ -165,7 +165,7 @@ void kept_stacks_done(struct kept_stacks *stacks);
 
 /*
  * Zero-initialise it. Call part_stacks_refer() for all references of the part, then
- * part_stacks_look() for all definitions of the recording, then part_stacks_need(); each in any
+ * part_stacks_define() for all definitions of the recording, then part_stacks_need(); each in any
  * order. Memory is bounded: when there are too many keys, every definition counts as needed.
  */
 struct part_stacks {
@@ -177,7 +177,7 @@ struct part_stacks {
 };
 
 void part_stacks_refer(struct part_stacks *stacks, uint64_t key, int64_t raw_time);
-void part_stacks_look(struct part_stacks *stacks, uint64_t key, int64_t raw_time);
+void part_stacks_define(struct part_stacks *stacks, uint64_t key, int64_t raw_time);
 
 /* Returns whether a definition is the one that the last reference means, or an earlier one. */
 bool part_stacks_need(const struct part_stacks *stacks, uint64_t key, int64_t raw_time);

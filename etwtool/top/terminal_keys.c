@@ -33,7 +33,7 @@ static uint32_t key_of_sequence(char last, unsigned number)
 }
 
 /* Takes a sequence: ESC [ or ESC O, parameters, and a last byte. */
-static size_t take_sequence(const char *bytes, size_t size, bool all, uint32_t *key)
+static size_t parse_sequence(const char *bytes, size_t size, bool all, uint32_t *key)
 {
 	unsigned number = 0;
 	bool first = true;
@@ -50,7 +50,7 @@ static size_t take_sequence(const char *bytes, size_t size, bool all, uint32_t *
 	return all ? size : 0;
 }
 
-size_t terminal_take_key(const char *bytes, size_t size, bool all, uint32_t *key)
+size_t terminal_parse_key(const char *bytes, size_t size, bool all, uint32_t *key)
 {
 	if (bytes[0] != '\033') {
 		size_t length = utf8_decode(bytes, size, key);
@@ -59,7 +59,7 @@ size_t terminal_take_key(const char *bytes, size_t size, bool all, uint32_t *key
 		return length;
 	}
 	if (size > 1 && (bytes[1] == '[' || bytes[1] == 'O')) {
-		return take_sequence(bytes, size, all, key);
+		return parse_sequence(bytes, size, all, key);
 	}
 	*key = '\033';
 	return size > 1 || all ? 1 : 0;

@@ -69,7 +69,7 @@ enum feed_state { FEED_NOT_YET, FEED_PAGE, FEED_FAILED };
  * Gets the requested page into a zero-initialised struct, if it is there. After FEED_FAILED the
  * next page may be requested; but a replay or session that has failed delivers none.
  */
-enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct etw_error *err);
+enum feed_state feed_poll(struct feed *feed, struct feed_page *page, struct etw_error *err);
 
 /*
  * Returns the time of the next event of a replay that waits for a request; otherwise
@@ -294,6 +294,6 @@ bool terminal_write(struct terminal *terminal, const char *bytes, size_t size);
  * sequence is incomplete. `all` says that no more bytes follow; the result is then above 0. Only
  * terminal_*.c and tests use it (terminal_keys.c).
  */
-size_t terminal_take_key(const char *bytes, size_t size, bool all, uint32_t *key);
+size_t terminal_parse_key(const char *bytes, size_t size, bool all, uint32_t *key);
 
 #endif

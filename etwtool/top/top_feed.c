@@ -362,7 +362,7 @@ static void set_time(struct feed *feed, struct feed_page *page)
 	feed->page_time = page->time;
 }
 
-enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct etw_error *err)
+enum feed_state feed_poll(struct feed *feed, struct feed_page *page, struct etw_error *err)
 {
 	enum feed_state state = FEED_NOT_YET;
 
