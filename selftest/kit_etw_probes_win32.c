@@ -49,7 +49,7 @@ static const struct probe_settings system_logger = { .mode = PROBE_SYSTEM };
 
 /* ---- starting ---- */
 
-void probe_start_arguments(struct kit_finding *finding)
+static void probe_start_arguments(struct kit_finding *finding)
 {
 	struct probe_session session;
 
@@ -64,7 +64,7 @@ void probe_start_arguments(struct kit_finding *finding)
 	check_start(finding, "with ClientContext 4", ERROR_INVALID_PARAMETER, &session);
 }
 
-void probe_long_name(struct kit_finding *finding)
+static void probe_long_name(struct kit_finding *finding)
 {
 	static struct {
 		EVENT_TRACE_PROPERTIES base;
@@ -93,7 +93,7 @@ void probe_long_name(struct kit_finding *finding)
 	}
 }
 
-void probe_buffer_numbers(struct kit_finding *finding)
+static void probe_buffer_numbers(struct kit_finding *finding)
 {
 	/* These use one buffer for all processors, so that they need little memory on machines with
 	 * many processors. */
@@ -134,7 +134,7 @@ void probe_buffer_numbers(struct kit_finding *finding)
 	}
 }
 
-void probe_modes(struct kit_finding *finding)
+static void probe_modes(struct kit_finding *finding)
 {
 	struct probe_session session;
 
@@ -144,7 +144,7 @@ void probe_modes(struct kit_finding *finding)
 	check_start(finding, "REAL_TIME with BUFFERING", ERROR_INVALID_PARAMETER, &session);
 }
 
-void probe_log_user(struct kit_finding *finding)
+static void probe_log_user(struct kit_finding *finding)
 {
 	struct probe_session session;
 
@@ -162,7 +162,7 @@ void probe_log_user(struct kit_finding *finding)
 		    ERROR_ACCESS_DENIED, &session);
 }
 
-void probe_ninth_logger(struct kit_finding *finding)
+static void probe_ninth_logger(struct kit_finding *finding)
 {
 	static struct probe_session sessions[PROBE_SESSIONS];
 	unsigned count = 0;
@@ -183,7 +183,7 @@ void probe_ninth_logger(struct kit_finding *finding)
 	finding_status(finding, "one more", ERROR_NO_SYSTEM_RESOURCES, status);
 }
 
-void probe_logger_guid(struct kit_finding *finding)
+static void probe_logger_guid(struct kit_finding *finding)
 {
 	struct probe_session session;
 
@@ -196,7 +196,7 @@ void probe_logger_guid(struct kit_finding *finding)
 	check_start(finding, "a system logger in paged memory", ERROR_INVALID_PARAMETER, &session);
 }
 
-void probe_flags_of_user_session(struct kit_finding *finding)
+static void probe_flags_of_user_session(struct kit_finding *finding)
 {
 	struct probe_session session;
 
@@ -205,7 +205,7 @@ void probe_flags_of_user_session(struct kit_finding *finding)
 		    ERROR_INVALID_PARAMETER, &session);
 }
 
-void probe_profile(struct kit_finding *finding)
+static void probe_profile(struct kit_finding *finding)
 {
 	static const struct probe_settings profile = { .mode = PROBE_SYSTEM,
 						       .flags = EVENT_TRACE_FLAG_PROFILE };
@@ -226,7 +226,7 @@ void probe_profile(struct kit_finding *finding)
 
 /* ---- control ---- */
 
-void probe_handles(struct kit_finding *finding)
+static void probe_handles(struct kit_finding *finding)
 {
 	struct probe_session first, second;
 	ULONG status;
@@ -250,7 +250,7 @@ void probe_handles(struct kit_finding *finding)
 	probe_stop(&second);
 }
 
-void probe_name_room(struct kit_finding *finding)
+static void probe_name_room(struct kit_finding *finding)
 {
 	struct session_properties properties = { 0 };
 	struct probe_session session;
@@ -287,7 +287,7 @@ static void check_update(struct kit_finding *finding, const char *what, ULONG ex
 	probe_stop(&session);
 }
 
-void probe_update(struct kit_finding *finding)
+static void probe_update(struct kit_finding *finding)
 {
 	check_update(finding, "UPDATE with flags of no system logger", ERROR_INVALID_PARAMETER,
 		     WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FLAG_PROCESS, false);
@@ -297,7 +297,7 @@ void probe_update(struct kit_finding *finding)
 		     0, true);
 }
 
-void probe_masks_of_user_session(struct kit_finding *finding)
+static void probe_masks_of_user_session(struct kit_finding *finding)
 {
 	struct probe_session session;
 	ULONG masks[KERNEL_MASKS];
@@ -310,7 +310,7 @@ void probe_masks_of_user_session(struct kit_finding *finding)
 	probe_stop(&session);
 }
 
-void probe_stacks(struct kit_finding *finding)
+static void probe_stacks(struct kit_finding *finding)
 {
 	static const GUID process_class = {
 		0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
@@ -350,7 +350,7 @@ void probe_stacks(struct kit_finding *finding)
 
 /* ---- consumers and snapshots ---- */
 
-void probe_open_nothing(struct kit_finding *finding)
+static void probe_open_nothing(struct kit_finding *finding)
 {
 	WCHAR name[SESSION_NAME_MAX] = L"etw_exporter_probe_none";
 	struct probe_consumer consumer = { 0 };
@@ -364,7 +364,7 @@ void probe_open_nothing(struct kit_finding *finding)
 	}
 }
 
-void probe_trace_clock(struct kit_finding *finding)
+static void probe_trace_clock(struct kit_finding *finding)
 {
 	enum { SYSTEM_TIME = 2 };
 	EVENT_TRACE_LOGFILEW log_file = { 0 };
@@ -394,7 +394,7 @@ void probe_trace_clock(struct kit_finding *finding)
 	probe_stop(&session);
 }
 
-void probe_snapshot_size(struct kit_finding *finding)
+static void probe_snapshot_size(struct kit_finding *finding)
 {
 	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
 	PROCESSENTRY32W entry = { .dwSize = 0 };
@@ -409,7 +409,7 @@ void probe_snapshot_size(struct kit_finding *finding)
 	CloseHandle(snapshot);
 }
 
-void probe_snapshot_lists(struct kit_finding *finding)
+static void probe_snapshot_lists(struct kit_finding *finding)
 {
 	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
 	THREADENTRY32 entry = { .dwSize = sizeof entry };
@@ -425,7 +425,7 @@ void probe_snapshot_lists(struct kit_finding *finding)
 
 /* ---- what QUERY answers ---- */
 
-void probe_query_guid(struct kit_finding *finding)
+static void probe_query_guid(struct kit_finding *finding)
 {
 	struct probe_session session;
 	GUID guid;
@@ -452,7 +452,7 @@ void probe_query_guid(struct kit_finding *finding)
 	probe_stop(&session);
 }
 
-void probe_our_modes(struct kit_finding *finding)
+static void probe_our_modes(struct kit_finding *finding)
 {
 	struct probe_session session;
 
@@ -464,7 +464,7 @@ void probe_our_modes(struct kit_finding *finding)
 		    ERROR_SUCCESS, &session);
 }
 
-void probe_query_all(struct kit_finding *finding)
+static void probe_query_all(struct kit_finding *finding)
 {
 	enum { LOGGERS = 64, LOGGERS_MAX = 256 };
 	/* All answers overwrite one struct, because only the status is checked. */
@@ -507,7 +507,7 @@ static bool modes_of(struct kit_finding *finding, ULONG mode, ULONG *answered)
 	return status == ERROR_SUCCESS;
 }
 
-void probe_independent(struct kit_finding *finding)
+static void probe_independent(struct kit_finding *finding)
 {
 	const ULONG independent = EVENT_TRACE_INDEPENDENT_SESSION_MODE;
 	ULONG alone, together;
@@ -524,7 +524,7 @@ void probe_independent(struct kit_finding *finding)
 	}
 }
 
-void probe_masks_stay(struct kit_finding *finding)
+static void probe_masks_stay(struct kit_finding *finding)
 {
 	enum { LATER_MS = 200 };
 	/* The last five are kept in another word. */
