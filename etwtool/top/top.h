@@ -290,9 +290,9 @@ enum terminal_event terminal_wait(struct terminal *terminal, uint64_t timeout_ns
 bool terminal_write(struct terminal *terminal, const char *bytes, size_t size);
 
 /*
- * Takes one key from the bytes that a terminal sent. Returns how many bytes it used; 0 if the
+ * Parses one key from the bytes that a terminal sent. Returns how many bytes it has; 0 if the
  * sequence is incomplete. `all` says that no more bytes follow; the result is then above 0. Only
- * terminal_*.c and tests use it (terminal_keys.c).
+ * terminal_posix.c has this function; it is exposed for tests.
  */
 size_t terminal_parse_key(const char *bytes, size_t size, bool all, uint32_t *key);
 

@@ -95,5 +95,5 @@ int main(void)
 		cmocka_unit_test(one_key_is_taken_at_a_time),
 	};
 
-	return cmocka_run_group_tests_name("terminal_keys", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("terminal_posix", tests, NULL, NULL);
 }
