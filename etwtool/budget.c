@@ -66,7 +66,7 @@ static void add_up(struct cost *sum, const struct cost *cost)
 
 /* ---- the report ---- */
 
-struct report {
+struct budget_report {
 	const struct budget_input *input;
 	struct etw_text *out;
 	struct json *json; /* NULL: columns */
@@ -74,13 +74,13 @@ struct report {
 	size_t families;
 };
 
-static double samples_per_second(const struct report *report, uint64_t samples)
+static double samples_per_second(const struct budget_report *report, uint64_t samples)
 {
 	return (double)samples * (double)report->input->hosts / SCRAPE_INTERVAL_S;
 }
 
 /* Returns the percentage of one processor. */
-static double cpu_percent(const struct report *report, uint64_t events)
+static double cpu_percent(const struct budget_report *report, uint64_t events)
 {
 	const struct budget_input *input = report->input;
 	double duration_ns = (double)input->duration_100ns * 100;
@@ -92,7 +92,7 @@ static double cpu_percent(const struct report *report, uint64_t events)
 	       (double)report->total.looked_at;
 }
 
-static void add_row(struct report *report, const char *name, const char *type,
+static void add_row(struct budget_report *report, const char *name, const char *type,
 		    const struct cost *cost)
 {
 	double rate = samples_per_second(report, cost->samples);
@@ -127,7 +127,7 @@ static void add_row(struct report *report, const char *name, const char *type,
  * Walks over the families of the exposition in order and adds them up. With show it also adds a row
  * for each.
  */
-static void walk(struct report *report, const char *page, bool show)
+static void walk_families(struct budget_report *report, const char *page, bool show)
 {
 	const struct budget_input *input = report->input;
 	static const char help[] = "\n# HELP ";
@@ -161,7 +161,7 @@ static void walk(struct report *report, const char *page, bool show)
 	}
 }
 
-static void add_columns(struct report *report, const char *page)
+static void add_columns(struct budget_report *report, const char *page)
 {
 	const struct budget_input *input = report->input;
 	struct etw_text *out = report->out;
@@ -179,11 +179,11 @@ static void add_columns(struct report *report, const char *page)
 			input->hosts == 1 ? "" : "s", SCRAPE_INTERVAL_S);
 	text_add_format(out, "%-52s %-9s %8s %8s %11s %9s %10s %7s\n", "family", "type", "series",
 			"samples", "samples/s", "bytes", "memory", "cpu");
-	walk(report, page, true);
+	walk_families(report, page, true);
 	add_row(report, "total", "", &report->total);
 }
 
-static void add_json(struct report *report, const char *page)
+static void add_json(struct budget_report *report, const char *page)
 {
 	const struct budget_input *input = report->input;
 	struct json json;
@@ -198,7 +198,7 @@ static void add_json(struct report *report, const char *page)
 	json_member_u64(&json, "hosts", input->hosts);
 	json_member_u64(&json, "scrape_interval_seconds", SCRAPE_INTERVAL_S);
 	json_member_array(&json, "families");
-	walk(report, page, true);
+	walk_families(report, page, true);
 	json_array_end(&json);
 	add_row(report, "total", "", &report->total);
 	json_object_end(&json);
@@ -207,7 +207,7 @@ static void add_json(struct report *report, const char *page)
 
 void add_budget(struct etw_text *out, const struct budget_input *input, bool as_json)
 {
-	struct report report = { .input = input, .out = out };
+	struct budget_report report = { .input = input, .out = out };
 	struct etw_text page = { 0 };
 
 	text_add_exposition(&page, input->registry);
@@ -217,7 +217,7 @@ void add_budget(struct etw_text *out, const struct budget_input *input, bool as_
 		text_free(&page);
 		return;
 	}
-	walk(&report, page.data, false);
+	walk_families(&report, page.data, false);
 	if (as_json) {
 		add_json(&report, page.data);
 	} else {

@@ -15,7 +15,11 @@
 
 /* ---- names ---- */
 
-void field_name_add(const struct etw_schema *schema, unsigned index, struct etw_text *out)
+/*
+ * Adds the whole name of the field. A member of an array of structures gets the name that it has in
+ * the first element.
+ */
+static void add_field_name(const struct etw_schema *schema, unsigned index, struct etw_text *out)
 {
 	for (unsigned i = 0; i < index; i++) {
 		if (schema->fields[i].type == ETW_FIELD_STRUCT &&
@@ -44,11 +48,12 @@ bool field_walk_next(struct field_walk *walk, const struct etw_schema *schema)
 	walk->index = index;
 	walk->behind = etw_field_behind(schema, index);
 	text_clear(&walk->name);
-	field_name_add(schema, index, &walk->name);
+	add_field_name(schema, index, &walk->name);
 	return true;
 }
 
-const char *field_type_name(const struct etw_field *field)
+/* Returns the type of the value, or of the elements of a list: "u32", "text", "guid". */
+static const char *type_name(const struct etw_field *field)
 {
 	static const char *const names[] = {
 		[ETW_FIELD_I8] = "i8",
@@ -118,19 +123,21 @@ static const char *const result_ends[] = { "Status", "Code", "Result", "Error", 
  */
 static const char *const amount_ends[] = { "Size", "Bytes", "Count", "Length", NULL };
 
-bool field_is_address(const struct etw_field *field)
+static bool is_address(const struct etw_field *field)
 {
 	return field->type == ETW_FIELD_POINTER && !name_ends_in_one_of(field->name, amount_ends);
 }
 
-bool field_is_code(const struct etw_field *field)
+/* Returns whether a number of the field is a set of flags or a status, which cannot be added up. */
+static bool is_code(const struct etw_field *field)
 {
 	return field->type <= ETW_FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
 						 name_ends_in_one_of(field->name, status_ends) ||
 						 name_ends_in_one_of(field->name, result_ends));
 }
 
-const char *field_status_decoder(const struct etw_field *field)
+/* Returns the decoder of rules for the field's statuses ("ntstatus"), NULL if there is none. */
+static const char *status_decoder(const struct etw_field *field)
 {
 	if (!etw_field_is_integer(field) || !name_ends_in_one_of(field->name, status_ends)) {
 		return NULL;
@@ -143,7 +150,7 @@ static bool is_shown_in_hex(const struct etw_field *field, uint64_t value)
 {
 	bool wide = field->type == ETW_FIELD_I32 || field->type == ETW_FIELD_U32;
 
-	return field_is_address(field) ||
+	return is_address(field) ||
 	       (field->type <= ETW_FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
 						  name_ends_in_one_of(field->name, status_ends))) ||
 	       (wide && (uint32_t)value >> 31 != 0 &&
@@ -301,7 +308,7 @@ enum {
  * Finds or adds the row with the same name and type and returns its index; samples->count if there
  * is no room.
  */
-static size_t place_of(struct field_samples *samples, const struct sampled_field *row)
+static size_t index_of_field(struct field_samples *samples, const struct sampled_field *row)
 {
 	struct sampled_field *grown;
 	size_t i = 0;
@@ -334,20 +341,20 @@ static struct sampled_field *row_of(struct field_samples *samples, const struct 
 
 	if (place && *place == 0) {
 		struct sampled_field row = {
-			.type = field_type_name(field),
+			.type = type_name(field),
 			.number = etw_field_is_integer(field),
 			.list = etw_field_is_list(field),
 			.structures = field->type == ETW_FIELD_STRUCT,
-			.address = field_is_address(field),
-			.code = field_is_code(field),
-			.decoder = field_status_decoder(field),
+			.address = is_address(field),
+			.code = is_code(field),
+			.decoder = status_decoder(field),
 		};
 		size_t found;
 
 		text_add_string(&name, "");
-		field_name_add(schema, index, &name);
+		add_field_name(schema, index, &name);
 		row.name = name.data;
-		found = name.failed ? samples->count : place_of(samples, &row);
+		found = name.failed ? samples->count : index_of_field(samples, &row);
 		*place = found < samples->count ? found + 1 : 0;
 		text_free(&name);
 	}
@@ -359,7 +366,7 @@ static struct sampled_field *row_of(struct field_samples *samples, const struct 
 }
 
 /* Takes the value as a sample, unless it is already one, too long, or empty. */
-static void take_sample(struct sampled_field *row, struct etw_text *value)
+static void add_sample_text(struct sampled_field *row, struct etw_text *value)
 {
 	bool known = false;
 
@@ -380,7 +387,7 @@ static void add_sample(struct sampled_field *row, const struct etw_field *field,
 	struct etw_text value = { 0 };
 
 	(row->number ? field_shown : etw_field_text)(field, slice, &value);
-	take_sample(row, &value);
+	add_sample_text(row, &value);
 }
 
 /*
@@ -449,7 +456,7 @@ static void add_derived(struct field_samples *samples, const struct recording *r
 			continue;
 		}
 		if (enter_derived(field, row)) {
-			take_sample(field, &value);
+			add_sample_text(field, &value);
 		} else {
 			samples->failed = true;
 			text_free(&value);

@@ -38,28 +38,9 @@ struct field_walk {
 bool field_walk_next(struct field_walk *walk, const struct etw_schema *schema);
 
 /*
- * Adds the whole name of the field. A member of an array of structures gets the name that it has in
- * the first element.
- */
-void field_name_add(const struct etw_schema *schema, unsigned index, struct etw_text *out);
-
-/* Returns the type of the value, or of the elements of a list: "u32", "text", "guid". */
-const char *field_type_name(const struct etw_field *field);
-
-/*
  * Returns whether the name ends in one of these, ignoring case. NULL terminates the list.
  */
 bool name_ends_in_one_of(const char *name, const char *const *ends);
-
-/*
- * Returns whether a number of the field is an address, which is useless as a label and is no
- * amount.
- */
-bool field_is_address(const struct etw_field *field);
-/* Returns whether a number of the field is a set of flags or a status, which cannot be added up. */
-bool field_is_code(const struct etw_field *field);
-/* Returns the decoder of rules for the field's statuses ("ntstatus"), NULL if there is none. */
-const char *field_status_decoder(const struct etw_field *field);
 
 /* ---- values for people ---- */
 
@@ -93,7 +74,7 @@ struct sampled_field {
 	bool number;         /* rules can use it as a number */
 	bool list;           /* rules can take elements ("a[0]") and their number ("a.count") */
 	bool structures;     /* the list has structures, whose members are fields of their own */
-	bool address;        /* field_is_address(): useless as a label or value */
+	bool address;        /* a number that is an address: useless as a label, and no amount */
 	bool code;           /* flags or a status, which cannot be added up */
 	const char *decoder; /* decoder of rules that names its values; NULL: none */
 	/* Distinct values. Numbers are formatted for people, text is unchanged. Owned. */

@@ -88,7 +88,7 @@ static bool abbreviates(const char *word, const char *known)
 	       is_initials(word, word_task, known, known_task);
 }
 
-static void offer(struct requested_name *requested, const char *known)
+static void offer_suggestion(struct requested_name *requested, const char *known)
 {
 	const char *before = requested->nearest.best;
 
@@ -107,7 +107,7 @@ static void offer(struct requested_name *requested, const char *known)
 }
 
 /* Notes that the name occurred, if same is true. Returns same. */
-static bool note(struct requested_name *requested, bool same)
+static bool note_match(struct requested_name *requested, bool same)
 {
 	requested->met |= same;
 	return same;
@@ -116,8 +116,8 @@ static bool note(struct requested_name *requested, bool same)
 /* Returns whether a known name is the requested one. Otherwise tries it as the nearest. */
 static bool is_requested(struct requested_name *requested, const char *known)
 {
-	if (!note(requested, glob_matches_nocase(requested->name, known))) {
-		offer(requested, known);
+	if (!note_match(requested, glob_matches_nocase(requested->name, known))) {
+		offer_suggestion(requested, known);
 		return false;
 	}
 	return true;
@@ -129,7 +129,7 @@ bool is_requested_provider(struct requested_name *requested, const struct etw_ev
 	struct etw_guid guid;
 
 	if (etw_guid_parse(requested->name, &guid)) {
-		return note(requested, etw_guid_equal(&guid, &class->provider));
+		return note_match(requested, etw_guid_equal(&guid, &class->provider));
 	}
 	return is_requested(requested, class->provider_name) ||
 	       (kernel_class && is_requested(requested, kernel_class));
@@ -151,7 +151,8 @@ bool is_requested_event(struct requested_name *requested, const struct etw_event
 	uint64_t number;
 
 	if (parse_u64(requested->name, strlen(requested->name), &number)) {
-		return note(requested, number == (class->classic ? class->opcode : class->id));
+		return note_match(requested,
+				  number == (class->classic ? class->opcode : class->id));
 	}
 	/*
 	 * A text with a slash names provider and event, so the event's name alone is not suggested.
@@ -165,11 +166,11 @@ bool is_requested_event(struct requested_name *requested, const struct etw_event
 	if (!strchr(requested->name, '/')) {
 		return false;
 	}
-	if (!note(requested, is_pattern_of(requested->name, class))) {
+	if (!note_match(requested, is_pattern_of(requested->name, class))) {
 		char whole[2 * SUGGESTION_SIZE];
 
 		snprintf(whole, sizeof whole, "%s/%s", class->provider_name, class->event_name);
-		offer(requested, whole);
+		offer_suggestion(requested, whole);
 		return false;
 	}
 	return true;
@@ -177,7 +178,7 @@ bool is_requested_event(struct requested_name *requested, const struct etw_event
 
 /* ---- event classes ---- */
 
-static void look_for_fields(struct event_filter *filter, const struct etw_event_class *class)
+static void offer_field_names(struct event_filter *filter, const struct etw_event_class *class)
 {
 	const struct etw_schema *schema = class->schema;
 	struct etw_field_path path;
@@ -189,7 +190,7 @@ static void look_for_fields(struct event_filter *filter, const struct etw_event_
 		field->met |= derived_find(name) ||
 			      (schema && etw_field_path_find(schema, name, &path));
 		for (unsigned j = 0; !field->met && schema && j < schema->field_count; j++) {
-			offer(field, schema->fields[j].name);
+			offer_suggestion(field, schema->fields[j].name);
 		}
 	}
 }
@@ -205,7 +206,7 @@ void event_filter_class(struct event_filter *filter, const struct etw_event_clas
 		*verdict = requested;
 	}
 	if (requested && filter->probe) {
-		look_for_fields(filter, class);
+		offer_field_names(filter, class);
 	}
 }
 
@@ -219,7 +220,7 @@ static bool keeps_process(struct event_filter *filter, const char *name, uint32_
 	bool added;
 
 	if (parse_u64(requested->name, strlen(requested->name), &number)) {
-		return note(requested, id == number);
+		return note_match(requested, id == number);
 	}
 	verdict = map_put(&filter->processes, (uintptr_t)name, &added);
 	if (!verdict) {
@@ -309,8 +310,8 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
 
 /* ---- after a run ---- */
 
-static int complain(const struct requested_name *requested, const char *command, const char *has_no,
-		    const char *what)
+static int complain_about(const struct requested_name *requested, const char *command,
+			  const char *has_no, const char *what)
 {
 	const char *nearest = requested->nearest.best;
 
@@ -322,7 +323,7 @@ static int complain(const struct requested_name *requested, const char *command,
 int complain_of_missing(const struct requested_name *requested, const char *command,
 			const char *what)
 {
-	return complain(requested, command, "the recording has no", what);
+	return complain_about(requested, command, "the recording has no", what);
 }
 
 /* Returns true if no name was requested or it occurred. Otherwise complains and returns false. */
@@ -332,8 +333,8 @@ static bool was_met(const struct event_filter *filter, const struct requested_na
 	if (!requested->name || requested->met) {
 		return true;
 	}
-	complain(requested, command, filter->live ? "the sessions had no" : "the recording has no",
-		 what);
+	complain_about(requested, command,
+		       filter->live ? "the sessions had no" : "the recording has no", what);
 	return false;
 }
 

@@ -50,8 +50,7 @@ static const struct command_option shared_options[] = {
 	  AT(pointer_size), .words = pointer_sizes },
 	{ "--schema", "FILE|DIR", "an instrumentation manifest (.man, .xml) or a folder of them",
 	  OPTION_READ, AT(manifests), .read = read_schema },
-	{ "--builtin", NULL,
-	  "use the built-in manifests in jsonl and summary too", OPTION_SET,
+	{ "--builtin", NULL, "use the built-in manifests in jsonl and summary too", OPTION_SET,
 	  AT(builtin) },
 	{ "--no-builtin", NULL, "use only what the recording and --schema describe", OPTION_SET,
 	  AT(no_builtin) },
@@ -83,7 +82,7 @@ static void collect_options(const struct tool_command *command,
 	options[count].name = NULL;
 }
 
-static bool take_word(void *target, const char *word, struct etw_error *err)
+static bool add_word(void *target, const char *word, struct etw_error *err)
 {
 	struct tool_arguments *arguments = target;
 	const char *too_many = arguments->command->too_many;
@@ -115,7 +114,7 @@ static int read_and_run(struct tool_arguments *arguments, int argc, char **argv)
 {
 	const struct tool_command *command = arguments->command;
 	struct command_option options[OPTIONS_MOST];
-	const struct command_line line = { .options = options, .word = take_word };
+	const struct command_line line = { .options = options, .word = add_word };
 	struct etw_error err;
 
 	collect_options(command, options);

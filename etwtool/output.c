@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "config/problems.h"
 #include "etwtool/tool.h"
 #include "metrics/exposition.h"
 
@@ -38,6 +39,17 @@ int tool_complain(int status, const char *command, const char *format, ...)
 		      line.failed ? "no memory" : line.data);
 	text_free(&line);
 	return status;
+}
+
+static void show_problem(void *command, const char *sentence, bool warning)
+{
+	(void)warning; /* the sentence says so */
+	tool_complain(TOOL_DONE, *(const char **)command, "%s", sentence);
+}
+
+void tool_show_problems(const char *command, const struct problems *problems)
+{
+	problems_show(problems, show_problem, &command);
 }
 
 bool tool_write(const char *command, const struct etw_text *text)

@@ -22,6 +22,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "etwtool/recording.h"
 #include "exporter/rules/language/collector.h"
 
 /* The parts of a sample line. They point into the exposition. */
@@ -297,8 +298,7 @@ double series_quantile(const struct series_family *family, const struct series_s
  * pause.
  */
 
-#define SECOND   INT64_C(10000000)
-#define END_9999 INT64_C(2650467744000000000) /* the end of 9999 */
+#define SECOND INT64_C(10000000)
 
 /* Returns the last multiple of the step, counted from 1970, that is not after the time. */
 static int64_t step_before(const struct page_times *times, int64_t time)
@@ -314,7 +314,7 @@ bool page_times_due(struct page_times *times, int64_t time, int64_t *page)
 	if (time == ETW_RECORD_NO_TIME) {
 		return false;
 	}
-	if (time < ETW_TIME_1970 || time >= END_9999) {
+	if (time < ETW_TIME_1970 || time >= TIME_10000) {
 		times->outside++;
 		return false;
 	}

@@ -51,8 +51,9 @@ static bool guid_in(const struct etw_manifest_set *set, const char *name, struct
 	return false;
 }
 
-bool record_needs_guid(const struct etw_provider_spec *provider,
-		       const struct etw_configured_manifests *manifests, struct etw_guid *guid)
+/* Finds the GUID of a provider given by name. Returns false if it is unknown. */
+static bool find_guid(const struct etw_provider_spec *provider,
+		      const struct etw_configured_manifests *manifests, struct etw_guid *guid)
 {
 	if (!etw_provider_spec_nameless(provider)) {
 		*guid = provider->guid;
@@ -78,7 +79,7 @@ bool record_needs_add_provider(struct record_needs *needs, const struct etw_prov
 {
 	struct etw_provider_spec spec = *provider, *grown;
 
-	record_needs_guid(provider, manifests, &spec.guid);
+	find_guid(provider, manifests, &spec.guid);
 	for (size_t i = 0; i < needs->count; i++) {
 		struct etw_provider_spec *known = &needs->providers[i];
 

@@ -31,8 +31,8 @@ struct record_needs {
 
 /*
  * Add what a collector needs from a session, or one provider. Needs of the same provider are
- * merged. The GUID of a provider given by name is looked up as record_needs_guid() does. They
- * return false without memory.
+ * merged. The GUID of a provider given by name is looked up in the tables of the program and in the
+ * manifests. They return false without memory.
  */
 bool record_needs_add_collector(struct record_needs *needs, const struct collector *collector,
 				const struct etw_configured_manifests *manifests,
@@ -43,13 +43,6 @@ bool record_needs_add_provider(struct record_needs *needs, const struct etw_prov
 void record_needs_done(struct record_needs *needs);
 
 bool record_needs_empty(const struct record_needs *needs);
-
-/*
- * Finds the GUID of a provider given by name, in the tables of the program and in the manifests.
- * Returns false if it is unknown.
- */
-bool record_needs_guid(const struct etw_provider_spec *provider,
-		       const struct etw_configured_manifests *manifests, struct etw_guid *guid);
 
 /* Adds the complete profile as XML. */
 void text_add_wprp(struct etw_text *out, const struct record_needs *needs);

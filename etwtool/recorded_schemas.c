@@ -25,7 +25,7 @@
 #include "base/text.h"
 
 enum {
-	ENTRIES_MOST = 1 << 16, /* bound of entries, and of maps */
+	SCHEMAS_MOST = 1 << 16, /* bound of schemas, and of maps */
 	BYTES_MOST = 256 << 20,
 	/*
 	 * bound of descriptions and manifests that are remembered, even if they did not fit; also
@@ -35,7 +35,7 @@ enum {
 };
 
 /* A manifest, or the payload of an EventInfo record. */
-struct entry {
+struct recorded_schema {
 	struct etw_guid provider;
 	/* when the manifest was announced last; 0 for a description */
 	int64_t time;
@@ -46,9 +46,9 @@ struct entry {
 };
 
 struct recorded_schemas {
-	struct entry *entries; /* owned, with everything that they own */
+	struct recorded_schema *schemas; /* owned, with everything that they own */
 	size_t count, capacity;
-	size_t orders;               /* order that the next entry gets */
+	size_t orders;               /* order that the next schema gets */
 	struct etw_value_map **maps; /* owned, and so is each map */
 	size_t map_count, map_capacity;
 	/* Hashes of descriptions and of texts of manifests -> index + 1; 0: it did not fit. */
@@ -80,13 +80,13 @@ void recorded_schemas_free(struct recorded_schemas *recorded)
 		return;
 	}
 	for (size_t i = 0; i < recorded->count; i++) {
-		etw_manifest_free(recorded->entries[i].manifest);
-		free(recorded->entries[i].info);
+		etw_manifest_free(recorded->schemas[i].manifest);
+		free(recorded->schemas[i].info);
 	}
 	for (size_t i = 0; i < recorded->map_count; i++) {
 		free(recorded->maps[i]);
 	}
-	free(recorded->entries);
+	free(recorded->schemas);
 	free(recorded->maps);
 	map_done(&recorded->known);
 	map_done(&recorded->map_keys);
@@ -107,7 +107,7 @@ uint64_t recorded_schemas_refused(const struct recorded_schemas *recorded)
  */
 static bool has_room(struct recorded_schemas *recorded, size_t count, size_t size)
 {
-	if (count == ENTRIES_MOST || size > BYTES_MOST || recorded->bytes > BYTES_MOST - size) {
+	if (count == SCHEMAS_MOST || size > BYTES_MOST || recorded->bytes > BYTES_MOST - size) {
 		recorded->refused++;
 		return false;
 	}
@@ -135,25 +135,25 @@ static uint64_t *find_known(struct recorded_schemas *recorded, struct map *known
 	return found;
 }
 
-/* Takes ownership of what the entry owns. Returns its index + 1; 0 without memory. */
-static uint64_t keep(struct recorded_schemas *recorded, struct entry entry)
+/* Takes ownership of what the schema owns. Returns its index + 1; 0 without memory. */
+static uint64_t add_schema(struct recorded_schemas *recorded, struct recorded_schema schema)
 {
-	struct entry *grown =
-		array_grow(recorded->entries, &recorded->capacity, recorded->count, sizeof *grown);
+	struct recorded_schema *grown =
+		array_grow(recorded->schemas, &recorded->capacity, recorded->count, sizeof *grown);
 
 	if (!grown) {
 		recorded->failed = true;
-		etw_manifest_free(entry.manifest);
-		free(entry.info);
+		etw_manifest_free(schema.manifest);
+		free(schema.info);
 		return 0;
 	}
-	recorded->entries = grown;
-	entry.order = recorded->orders++;
-	grown[recorded->count++] = entry;
+	recorded->schemas = grown;
+	schema.order = recorded->orders++;
+	grown[recorded->count++] = schema;
 	return recorded->count;
 }
 
-static void look_at_info(struct recorded_schemas *recorded, const struct etw_record *record)
+static void learn_info(struct recorded_schemas *recorded, const struct etw_record *record)
 {
 	struct etw_event_info info;
 	uint8_t *copy;
@@ -175,8 +175,9 @@ static void look_at_info(struct recorded_schemas *recorded, const struct etw_rec
 		return;
 	}
 	memcpy(copy, info.bytes, info.size);
-	keep(recorded,
-	     (struct entry){ .provider = info.provider, .info = copy, .info_size = info.size });
+	add_schema(recorded, (struct recorded_schema){ .provider = info.provider,
+						       .info = copy,
+						       .info_size = info.size });
 }
 
 /* Computes the hash of a map. Returns false without a name or without memory. */
@@ -195,7 +196,7 @@ static bool map_key(struct recorded_schemas *recorded, const struct etw_guid *pr
 	return named;
 }
 
-static void look_at_map(struct recorded_schemas *recorded, const struct etw_record *record)
+static void learn_map(struct recorded_schemas *recorded, const struct etw_record *record)
 {
 	struct etw_event_map map;
 	struct etw_value_map **grown;
@@ -223,9 +224,9 @@ static void look_at_map(struct recorded_schemas *recorded, const struct etw_reco
 	}
 }
 
-/* Returns the index + 1 of the entry; 0 if there is no room or the text is no manifest. */
-static uint64_t keep_manifest(struct recorded_schemas *recorded, const struct etw_guid *provider,
-			      const struct etw_text *xml)
+/* Returns the index + 1 of the schema; 0 if there is no room or the text is no manifest. */
+static uint64_t add_manifest(struct recorded_schemas *recorded, const struct etw_guid *provider,
+			     const struct etw_text *xml)
 {
 	struct etw_error err = { 0 };
 	struct etw_manifest *manifest = etw_manifest_read(xml->data, xml->size, &err);
@@ -235,21 +236,21 @@ static uint64_t keep_manifest(struct recorded_schemas *recorded, const struct et
 		etw_manifest_free(manifest);
 		return 0;
 	}
-	return keep(recorded, (struct entry){ .time = recorded->assembly.began,
-					      .provider = *provider,
-					      .manifest = manifest });
+	return add_schema(recorded, (struct recorded_schema){ .time = recorded->assembly.began,
+							      .provider = *provider,
+							      .manifest = manifest });
 }
 
 /* Notes that the same manifest was announced again. */
-static void note_repeat(struct recorded_schemas *recorded, struct entry *entry)
+static void note_repeat(struct recorded_schemas *recorded, struct recorded_schema *schema)
 {
-	if (recorded->assembly.began >= entry->time) {
-		entry->time = recorded->assembly.began;
-		entry->order = recorded->orders++;
+	if (recorded->assembly.began >= schema->time) {
+		schema->time = recorded->assembly.began;
+		schema->order = recorded->orders++;
 	}
 }
 
-static void look_at_chunk(struct recorded_schemas *recorded, const struct etw_record *record)
+static void learn_chunk(struct recorded_schemas *recorded, const struct etw_record *record)
 {
 	struct etw_text xml = { 0 };
 	uint64_t *known = NULL;
@@ -266,29 +267,29 @@ static void look_at_chunk(struct recorded_schemas *recorded, const struct etw_re
 				   &added);
 	}
 	if (known && added) {
-		*known = keep_manifest(recorded, record->provider, &xml);
+		*known = add_manifest(recorded, record->provider, &xml);
 	} else if (known && *known != 0) {
-		note_repeat(recorded, &recorded->entries[*known - 1]);
+		note_repeat(recorded, &recorded->schemas[*known - 1]);
 	}
 	text_free(&xml);
 }
 
-void recorded_schemas_look(struct recorded_schemas *recorded, const struct etw_record *record)
+void recorded_schemas_learn(struct recorded_schemas *recorded, const struct etw_record *record)
 {
 	if (etw_record_is_meta_data(record)) {
-		look_at_info(recorded, record);
-		look_at_map(recorded, record);
+		learn_info(recorded, record);
+		learn_map(recorded, record);
 	} else if (!record->classic && record->id == ETW_MANIFEST_EVENT_ID) {
-		look_at_chunk(recorded, record);
+		learn_chunk(recorded, record);
 	}
 }
 
 /* ---- the providers ---- */
 
 /* Sorts by provider, then manifests before descriptions, then the manifest announced last first. */
-static int compare(const void *left, const void *right)
+static int compare_schemas(const void *left, const void *right)
 {
-	const struct entry *a = left, *b = right;
+	const struct recorded_schema *a = left, *b = right;
 	int order = memcmp(&a->provider, &b->provider, sizeof a->provider);
 
 	if (order != 0) {
@@ -317,76 +318,77 @@ static const struct etw_value_map *find_map(void *context, const struct etw_even
 	return known && *known != 0 ? recorded->maps[*known - 1] : NULL;
 }
 
-static void add_name(const struct entry *entry, struct etw_text *name)
+static void add_name(const struct recorded_schema *schema, struct etw_text *name)
 {
 	struct etw_event_info info;
 
-	if (entry->manifest) {
-		text_add_string(name, etw_manifest_provider_name(entry->manifest, 0));
-	} else if (etw_event_info_view(entry->info, entry->info_size, &info)) {
+	if (schema->manifest) {
+		text_add_string(name, etw_manifest_provider_name(schema->manifest, 0));
+	} else if (etw_event_info_view(schema->info, schema->info_size, &info)) {
 		etw_event_info_string(info.bytes, info.size, info.provider_name, name);
 	}
 }
 
-static void add_entry(struct recorded_schemas *recorded, const struct entry *entry,
-		      struct etw_manifest_writer *writer)
+static void write_schema(struct recorded_schemas *recorded, const struct recorded_schema *schema,
+			 struct etw_manifest_writer *writer)
 {
 	struct etw_event_info info;
 
-	if (entry->manifest) {
-		etw_manifest_writer_provider(writer, entry->manifest, 0);
-	} else if (etw_event_info_view(entry->info, entry->info_size, &info)) {
+	if (schema->manifest) {
+		etw_manifest_writer_provider(writer, schema->manifest, 0);
+	} else if (etw_event_info_view(schema->info, schema->info_size, &info)) {
 		etw_manifest_writer_info(writer, &info, find_map, recorded);
 	}
 }
 
-/* Returns the index after the last entry of the provider that begins at `first`. */
-static size_t end_of_provider(const struct recorded_schemas *recorded, size_t first)
+/* Returns the index after the last schema of the provider that begins at `first`. */
+static size_t provider_end(const struct recorded_schemas *recorded, size_t first)
 {
-	const struct etw_guid *provider = &recorded->entries[first].provider;
+	const struct etw_guid *provider = &recorded->schemas[first].provider;
 	size_t end = first + 1;
 
 	while (end < recorded->count &&
-	       etw_guid_equal(&recorded->entries[end].provider, provider)) {
+	       etw_guid_equal(&recorded->schemas[end].provider, provider)) {
 		end++;
 	}
 	return end;
 }
 
-static void take_provider(struct recorded_schemas *recorded, size_t first, size_t end,
-			  recorded_schemas_take *take, void *context)
+static void visit_provider(struct recorded_schemas *recorded, size_t first, size_t end,
+			   recorded_schemas_visitor *visit, void *context)
 {
-	const struct etw_guid *provider = &recorded->entries[first].provider;
+	const struct etw_guid *provider = &recorded->schemas[first].provider;
 	struct etw_manifest_writer *writer = NULL;
 	struct etw_text name = { 0 };
 
 	text_add_string(&name, "");
 	for (size_t i = first; i < end && name.size == 0; i++) {
-		add_name(&recorded->entries[i], &name);
+		add_name(&recorded->schemas[i], &name);
 	}
 	if (!name.failed) {
 		writer = etw_manifest_writer_new(provider, name.data, NULL);
 	}
 	recorded->failed |= !writer;
 	for (size_t i = first; i < end && writer; i++) {
-		add_entry(recorded, &recorded->entries[i], writer);
+		write_schema(recorded, &recorded->schemas[i], writer);
 	}
 	if (!recorded->failed) {
-		take(context, provider, name.data, writer);
+		visit(context, provider, name.data, writer);
 	}
 	etw_manifest_writer_free(writer);
 	text_free(&name);
 }
 
-bool recorded_schemas_each(struct recorded_schemas *recorded, recorded_schemas_take *take,
-			   void *context, struct etw_error *err)
+bool recorded_schemas_visit(struct recorded_schemas *recorded, recorded_schemas_visitor *visit,
+			    void *context, struct etw_error *err)
 {
 	if (recorded->count > 0) {
-		qsort(recorded->entries, recorded->count, sizeof *recorded->entries, compare);
+		qsort(recorded->schemas, recorded->count, sizeof *recorded->schemas,
+		      compare_schemas);
 	}
 	for (size_t i = 0, end; i < recorded->count && !recorded->failed; i = end) {
-		end = end_of_provider(recorded, i);
-		take_provider(recorded, i, end, take, context);
+		end = provider_end(recorded, i);
+		visit_provider(recorded, i, end, visit, context);
 	}
 	return !recorded->failed || error_no_memory(err, "the schemas of a recording");
 }

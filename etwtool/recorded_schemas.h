@@ -24,19 +24,19 @@ struct recorded_schemas *recorded_schemas_new(struct etw_error *err);
 void recorded_schemas_free(struct recorded_schemas *recorded);
 
 /* Call it with each record, in time order. */
-void recorded_schemas_look(struct recorded_schemas *recorded, const struct etw_record *record);
+void recorded_schemas_learn(struct recorded_schemas *recorded, const struct etw_record *record);
 
 /* Called for each provider. The name is "" if the recording has none. */
-typedef void recorded_schemas_take(void *context, const struct etw_guid *provider, const char *name,
-				   struct etw_manifest_writer *writer);
+typedef void recorded_schemas_visitor(void *context, const struct etw_guid *provider,
+				      const char *name, struct etw_manifest_writer *writer);
 
 /*
- * Call it after the last record: it calls take() for every provider with what is known about it. An
- * event that several manifests describe is written as the one announced last describes it; an event
- * without a manifest, as its first description does. Returns false without memory.
+ * Call it after the last record: it calls visit() for every provider with what is known about it.
+ * An event that several manifests describe is written as the one announced last describes it; an
+ * event without a manifest, as its first description does. Returns false without memory.
  */
-bool recorded_schemas_each(struct recorded_schemas *recorded, recorded_schemas_take *take,
-			   void *context, struct etw_error *err);
+bool recorded_schemas_visit(struct recorded_schemas *recorded, recorded_schemas_visitor *visit,
+			    void *context, struct etw_error *err);
 
 /*
  * Returns how many event descriptions, maps and manifests did not fit. Each counts once; beyond the

@@ -62,6 +62,12 @@ struct recording_options {
 	void (*on_left_out)(void *context, const struct etw_record *record);
 };
 
+/*
+ * The beginning of the year 10000 UTC as a wall time. RFC 3339 and the expositions of a recording
+ * have times from ETW_TIME_1970 to before this one.
+ */
+#define TIME_10000 INT64_C(2650467744000000000)
+
 /* The number of records, and the times of the earliest and the latest. */
 struct record_times {
 	uint64_t records;

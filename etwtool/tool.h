@@ -24,6 +24,7 @@ struct config_switch;
 struct etw_registered_providers;
 struct registry;
 struct etw_running_sessions;
+struct problems;
 
 enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
 
@@ -103,6 +104,9 @@ extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_p
 
 /* Prints "etwtool COMMAND: SENTENCE" on standard error and returns status. command may be NULL. */
 int tool_complain(int status, const char *command, const char *format, ...) ETW_PRINTF_LIKE(3, 4);
+
+/* Complains about each problem that loading a configuration found, errors and warnings. */
+void tool_show_problems(const char *command, const struct problems *problems);
 
 /*
  * Writes text to standard output and flushes it. If that fails or the text is incomplete, complains

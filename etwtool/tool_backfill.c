@@ -41,7 +41,7 @@ enum {
 	TICKS_PER_MS = 10000,
 };
 
-struct request {
+struct backfill_request {
 	struct tool_arguments arguments;
 	uint64_t step_ms; /* 0: STEP_DEFAULT_MS */
 	uint64_t pages;   /* most expositions; 0: PAGES_DEFAULT */
@@ -57,7 +57,7 @@ static bool read_step(void *step_ms, const char *value, struct etw_error *err)
 	return utc_parse_ms(value, ms) && *ms > 0 && *ms <= STEP_MOST_MS;
 }
 
-#define AT(member) .offset = offsetof(struct request, member)
+#define AT(member) .offset = offsetof(struct backfill_request, member)
 
 static const struct command_option option_rows[] = {
 	{ "--step", "DURATION", "time between two samples, such as 500ms or 5s; default 15s",
@@ -247,7 +247,7 @@ static void on_time(void *context, int64_t time)
 	}
 }
 
-static bool write_end(struct backfill *backfill, const struct request *request,
+static bool write_end(struct backfill *backfill, const struct backfill_request *request,
 		      struct etw_error *err)
 {
 	if (backfill->times.next != 0 && !backfill->full) {
@@ -278,13 +278,7 @@ static bool write_end(struct backfill *backfill, const struct request *request,
 
 /* ---- the replay ---- */
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "backfill", "%s", sentence);
-}
-
-static bool set_up_and_replay(struct backfill *backfill, struct request *request,
+static bool set_up_and_replay(struct backfill *backfill, struct backfill_request *request,
 			      struct etw_error *err)
 {
 	const struct setup_options setup = { .manifests = &request->arguments.manifests,
@@ -306,7 +300,7 @@ static bool set_up_and_replay(struct backfill *backfill, struct request *request
 	struct health *health = runner ? health_new(&backfill->setup, runner, err) : NULL;
 	bool good;
 
-	problems_show(&request->problems, show_problem, NULL);
+	tool_show_problems("backfill", &request->problems);
 	backfill->runner = runner;
 	progress_start(&progress, "etwtool", tool_backfill.name, tool_backfill.output);
 	good = health && runner_run(runner, err) && write_end(backfill, request, err);
@@ -319,7 +313,7 @@ static bool set_up_and_replay(struct backfill *backfill, struct request *request
 
 static int run(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
+	struct backfill_request *request = (struct backfill_request *)arguments;
 	uint64_t step_ms = request->step_ms ? request->step_ms : STEP_DEFAULT_MS;
 	struct backfill backfill = { .times.step = (int64_t)step_ms * TICKS_PER_MS,
 				     .pages_left = request->pages ? request->pages : PAGES_DEFAULT,
@@ -367,6 +361,6 @@ const struct tool_command tool_backfill = {
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,
 	.output = OUTPUT_STREAMS,
-	.size = sizeof(struct request),
+	.size = sizeof(struct backfill_request),
 	.run = run,
 };

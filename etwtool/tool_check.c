@@ -176,7 +176,7 @@ static void process_rows_json(struct json *json, const struct recording *recordi
 	free(all.rows);
 }
 
-struct request {
+struct check_request {
 	struct tool_arguments arguments;
 	const char *recording; /* NULL: check only the configuration */
 	uint64_t hosts;        /* 0: the report is about rules */
@@ -233,8 +233,8 @@ static void warn_of_recorder(const struct setup *setup)
 	recorder_rules_warn(setup);
 }
 
-static bool describe(struct request *request, const char *path, struct etw_text *out,
-		     struct etw_error *err)
+static bool describe_configuration(struct check_request *request, const char *path,
+				   struct etw_text *out, struct etw_error *err)
 {
 	const struct setup_options options = { .manifests = &request->arguments.manifests,
 					       .switches = request->arguments.switches.rows,
@@ -276,7 +276,7 @@ static void add_count(struct etw_text *out, uint64_t count, const char *what)
  * For a rule whose event the recording lacks: returns a similar name of an event that it has, or
  * NULL.
  */
-static const char *meant_event(const struct request *request, const struct rule *rule)
+static const char *meant_event(const struct check_request *request, const struct rule *rule)
 {
 	enum { NEAR_MISS = 2 };
 	const char *text = rule->event_at->text, *best = NULL;
@@ -302,7 +302,7 @@ static const char *meant_event(const struct request *request, const struct rule 
 }
 
 /* For a field that the rule's event lacks: returns the nearest name of a field, or NULL. */
-static const char *meant_field(const struct request *request, const char *field,
+static const char *meant_field(const struct check_request *request, const char *field,
 			       const struct rule *rule)
 {
 	const char *event = rule->event_at->text;
@@ -331,7 +331,7 @@ static void add_meant(struct etw_text *out, const char *meant)
 	}
 }
 
-static void add_rule_text(struct etw_text *out, const struct request *request,
+static void add_rule_text(struct etw_text *out, const struct check_request *request,
 			  const struct dry_run_rule *result)
 {
 	const struct rule *rule = result->rule;
@@ -359,7 +359,7 @@ static void add_rule_text(struct etw_text *out, const struct request *request,
 	text_add_char(out, '\n');
 }
 
-static void add_rule_json(struct json *json, const struct request *request,
+static void add_rule_json(struct json *json, const struct check_request *request,
 			  const struct dry_run_rule *result)
 {
 	const struct rule *rule = result->rule;
@@ -400,7 +400,7 @@ static void add_exposition_shown(struct etw_text *out, const struct etw_text *pa
 	}
 }
 
-static void add_report(const struct request *request, const char *path,
+static void add_report(const struct check_request *request, const char *path,
 		       const struct recording *recording, struct etw_text *out)
 {
 	const struct dry_run *dry_run = recording_dry_run(recording);
@@ -442,7 +442,7 @@ done:
 	text_free(&page);
 }
 
-static void add_cost(const struct request *request, const char *path,
+static void add_cost(const struct check_request *request, const char *path,
 		     const struct recording *recording, uint64_t cpu_ns, struct etw_text *out)
 {
 	const struct budget_input input = {
@@ -461,7 +461,7 @@ static void add_cost(const struct request *request, const char *path,
 
 static void on_class(void *context, const struct etw_event_class *class)
 {
-	struct request *request = context;
+	struct check_request *request = context;
 
 	class_rows_class(&request->classes, class);
 }
@@ -469,7 +469,7 @@ static void on_class(void *context, const struct etw_event_class *class)
 static void on_record(void *context, struct recording *recording, const struct etw_record *record,
 		      const struct etw_event_class *class)
 {
-	struct request *request = context;
+	struct check_request *request = context;
 
 	(void)recording;
 	(void)class;
@@ -480,7 +480,7 @@ static void on_record(void *context, struct recording *recording, const struct e
  * Counts rules that do not fit the recording. Built-in collectors do not count, because a recording
  * without their events is no mistake of the configuration.
  */
-static void count_unfit(struct request *request, const struct recording *recording)
+static void count_unfit(struct check_request *request, const struct recording *recording)
 {
 	const struct dry_run *dry_run = recording_dry_run(recording);
 	const struct dry_run_rule *result;
@@ -492,7 +492,7 @@ static void count_unfit(struct request *request, const struct recording *recordi
 	}
 }
 
-static bool try_on_recording(struct request *request, const char *path, struct etw_text *out,
+static bool try_on_recording(struct check_request *request, const char *path, struct etw_text *out,
 			     struct etw_error *err)
 {
 	const struct recording_options options = { .config_path = path,
@@ -527,11 +527,11 @@ static bool try_on_recording(struct request *request, const char *path, struct e
 
 static const struct command_option option_rows[] = {
 	{ "--with", "FILE", "try the rules on a recording", OPTION_TEXT,
-	  .offset = offsetof(struct request, recording) },
+	  .offset = offsetof(struct check_request, recording) },
 	{ "--hosts", "N", "with --with: what each family costs, on N hosts", OPTION_COUNT,
-	  .offset = offsetof(struct request, hosts) },
+	  .offset = offsetof(struct check_request, hosts) },
 	{ "--strict", NULL, "exit status 1 if there is a warning or a rule that does not fit",
-	  OPTION_SET, .offset = offsetof(struct request, strict) },
+	  OPTION_SET, .offset = offsetof(struct check_request, strict) },
 	{ NULL },
 };
 
@@ -545,7 +545,7 @@ static void show_problem(void *context, const char *sentence, bool warning)
 
 static int run(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
+	struct check_request *request = (struct check_request *)arguments;
 	/* "check config FILE" is an older spelling. */
 	size_t skipped = arguments->word_count > 0 && strcmp(arguments->words[0], "config") == 0;
 	const char *path = arguments->words[skipped];
@@ -569,7 +569,8 @@ static int run(struct tool_arguments *arguments)
 	if (request->hosts > 0 && !request->recording) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "--hosts is for --with");
 	}
-	good = (request->recording ? try_on_recording : describe)(request, path, &out, &err);
+	good = (request->recording ? try_on_recording : describe_configuration)(request, path, &out,
+										&err);
 	problems_show(&request->problems, show_problem, NULL);
 	if (!good && request->problems.errors == 0) {
 		print_failure("%s", err.text);
@@ -591,7 +592,7 @@ static int run(struct tool_arguments *arguments)
 
 static void done(struct tool_arguments *arguments)
 {
-	class_rows_done(&((struct request *)arguments)->classes);
+	class_rows_done(&((struct check_request *)arguments)->classes);
 }
 
 const struct tool_command tool_check = {
@@ -611,7 +612,7 @@ const struct tool_command tool_check = {
 	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE | TOOL_COLLECTORS,
 	.words_most = 2,
 	.too_many = "takes one configuration file, not also",
-	.size = sizeof(struct request),
+	.size = sizeof(struct check_request),
 	.run = run,
 	.done = done,
 };

@@ -191,13 +191,13 @@ static bool write_file(struct export *export, const struct etw_guid *provider, c
 	return good;
 }
 
-static void complain(const char *name, const char *why)
+static void complain_about(const char *name, const char *why)
 {
 	tool_complain(TOOL_FAILED, "providers", "%s: %s", name, why);
 }
 
-static void finish(struct export *export, const struct etw_guid *provider, const char *name,
-		   struct etw_manifest_writer *writer)
+static void finish_provider(struct export *export, const struct etw_guid *provider,
+			    const char *name, struct etw_manifest_writer *writer)
 {
 	struct etw_manifest_writer_counts counts;
 	struct etw_error err = { 0 };
@@ -213,7 +213,7 @@ static void finish(struct export *export, const struct etw_guid *provider, const
 		export->cut += counts.cut;
 	} else {
 		export->failed++;
-		complain(name, err.text);
+		complain_about(name, err.text);
 	}
 	text_free(&xml);
 }
@@ -231,15 +231,15 @@ static const char *name_or_guid(const char *name, const struct etw_guid *provide
 	return name ? name : guid;
 }
 
-static void take_recorded(void *context, const struct etw_guid *provider, const char *name,
-			  struct etw_manifest_writer *writer)
+static void export_recorded_provider(void *context, const struct etw_guid *provider,
+				     const char *name, struct etw_manifest_writer *writer)
 {
 	struct export *export = context;
 	char guid[GUID_TEXT_SIZE];
 
 	name = name_or_guid(name, provider, guid);
 	if (is_chosen(export, provider, name)) {
-		finish(export, provider, name, writer);
+		finish_provider(export, provider, name, writer);
 	}
 }
 
@@ -248,7 +248,7 @@ static void on_record(void *context, struct recording *recording, const struct e
 {
 	(void)recording;
 	(void)class;
-	recorded_schemas_look(context, record);
+	recorded_schemas_learn(context, record);
 }
 
 static bool export_recorded(struct tool_arguments *arguments, struct export *export,
@@ -268,7 +268,7 @@ static bool export_recorded(struct tool_arguments *arguments, struct export *exp
 	if (good && memory_has_losses()) {
 		good = error_no_memory(err, "the schemas of a recording");
 	}
-	good = good && recorded_schemas_each(recorded, take_recorded, export, err);
+	good = good && recorded_schemas_visit(recorded, export_recorded_provider, export, err);
 	if (good && refused > 0) {
 		good = error_set(err, ETW_ERROR_LIMIT,
 				 "the recording describes more than there is room for: %" PRIu64
@@ -306,17 +306,17 @@ static bool export_provider(struct export *export, const struct etw_registered_p
 	}
 	switch (etw_tdh_add_events(writer, &provider->guid, &export->undescribed, &why)) {
 	case ETW_TDH_EVENTS_ADDED:
-		finish(export, &provider->guid, name, writer);
+		finish_provider(export, &provider->guid, name, writer);
 		break;
 	case ETW_TDH_EVENTS_NONE:
 		export->without++;
 		if (export->pattern_count > 0) {
-			complain(name, why.text);
+			complain_about(name, why.text);
 		}
 		break;
 	case ETW_TDH_EVENTS_FAILED:
 		export->failed++;
-		complain(name, why.text);
+		complain_about(name, why.text);
 		break;
 	}
 	etw_manifest_writer_free(writer);
@@ -388,9 +388,9 @@ static bool all_found(const struct export *export, bool installed)
 	for (size_t i = 0; i < export->pattern_count; i++) {
 		if (!export->found[i]) {
 			all = false;
-			complain(export->patterns[i],
-				 installed ? "there is no such provider" :
-					     "the recording describes no such provider");
+			complain_about(export->patterns[i],
+				       installed ? "there is no such provider" :
+						   "the recording describes no such provider");
 		}
 	}
 	return all;
@@ -536,7 +536,7 @@ static void add_json(struct etw_text *out, const struct class_rows *rows)
  * Moves the rows whose provider or event contains the word to the front, keeps their order, and
  * returns their number.
  */
-static size_t pick(struct class_rows *rows, const char *word)
+static size_t move_matching_first(struct class_rows *rows, const char *word)
 {
 	size_t picked = 0;
 
@@ -554,7 +554,7 @@ static size_t pick(struct class_rows *rows, const char *word)
 	return picked;
 }
 
-static int list(struct tool_arguments *arguments, const char *word)
+static int list_providers(struct tool_arguments *arguments, const char *word)
 {
 	struct class_rows rows = { .count = 0 }, shown;
 	struct recording *recording =
@@ -567,7 +567,7 @@ static int list(struct tool_arguments *arguments, const char *word)
 	if (recording) {
 		class_rows_sort(&rows);
 		shown = rows;
-		shown.count = word ? pick(&rows, word) : rows.count;
+		shown.count = word ? move_matching_first(&rows, word) : rows.count;
 	}
 	if (recording && word && shown.count == 0) {
 		tool_complain(TOOL_FAILED, "providers",
@@ -583,7 +583,7 @@ static int list(struct tool_arguments *arguments, const char *word)
 
 /* ---- the command ---- */
 
-struct request {
+struct providers_request {
 	struct tool_arguments arguments;
 	bool installed;
 	const char *export; /* folder; NULL: no export */
@@ -592,10 +592,10 @@ struct request {
 static const struct command_option option_rows[] = {
 	{ "--installed", NULL,
 	  "list those registered on this Windows; a word in place of FILE filters", OPTION_SET,
-	  .offset = offsetof(struct request, installed) },
+	  .offset = offsetof(struct providers_request, installed) },
 	{ "--export-manifests", "DIR",
 	  "write a manifest (.man) for each provider that FILE describes, or that is registered",
-	  OPTION_TEXT, .offset = offsetof(struct request, export) },
+	  OPTION_TEXT, .offset = offsetof(struct providers_request, export) },
 	{ NULL },
 };
 
@@ -611,7 +611,7 @@ static bool is_file(const char *path)
  * Without --installed the first word names a recording if that file exists, or if this machine has
  * no registered providers (not Windows).
  */
-static int run_export(struct request *request)
+static int run_export(struct providers_request *request)
 {
 	struct tool_arguments *arguments = &request->arguments;
 	struct etw_error err = { 0 };
@@ -634,7 +634,7 @@ static int run_export(struct request *request)
 
 static int run(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
+	struct providers_request *request = (struct providers_request *)arguments;
 	size_t words_most = request->installed ? 1 : 2;
 	struct etw_error err;
 
@@ -656,7 +656,7 @@ static int run(struct tool_arguments *arguments)
 	if (arguments->word_count == 0) {
 		return tool_complain(TOOL_BAD_USAGE, "providers", "which recording?");
 	}
-	return list(arguments, arguments->words[1]);
+	return list_providers(arguments, arguments->words[1]);
 }
 
 const struct tool_command tool_providers = {
@@ -675,6 +675,6 @@ const struct tool_command tool_providers = {
 	.options = option_rows,
 	.shared = TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = TOOL_WORDS_MOST,
-	.size = sizeof(struct request),
+	.size = sizeof(struct providers_request),
 	.run = run,
 };

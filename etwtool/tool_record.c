@@ -53,7 +53,7 @@
 #define RING_LEAST      (UINT64_C(4) << 20)
 #define RECORDING_LEAST (UINT64_C(1) << 20)
 
-struct request {
+struct record_request {
 	struct tool_arguments arguments;
 	const char *config;
 	uint64_t duration_ms; /* 0: no limit */
@@ -61,9 +61,9 @@ struct request {
 	uint64_t ring_bytes;  /* 0: no ring, everything is written */
 };
 
-/* A run of the command; run_done() frees what it owns. */
-struct run {
-	const struct request *request;
+/* A run of the command; record_run_done() frees what it owns. */
+struct record_run {
+	const struct record_request *request;
 	const char *path;
 	struct recording_result result;
 	/* Losses of the sessions; Windows does not count the events in a lost buffer. */
@@ -87,9 +87,9 @@ struct run {
 
 /* ---- the sessions ---- */
 
-static bool open_set_up(struct run *run, struct etw_error *err)
+static bool open_set_up(struct record_run *run, struct etw_error *err)
 {
-	const struct request *request = run->request;
+	const struct record_request *request = run->request;
 	const struct setup_options options = {
 		.switches = request->arguments.switches.rows,
 		.switch_count = request->arguments.switches.count,
@@ -99,7 +99,7 @@ static bool open_set_up(struct run *run, struct etw_error *err)
 			  err);
 }
 
-static bool open_runner(struct run *run, struct etw_error *err)
+static bool open_runner(struct record_run *run, struct etw_error *err)
 {
 	struct runner_options options = { .setup = &run->setup, .on_fault = crash_end };
 
@@ -120,7 +120,7 @@ static bool open_runner(struct run *run, struct etw_error *err)
 
 /* ---- the recording ---- */
 
-static bool open_recording(struct run *run, struct etw_error *err)
+static bool open_recording(struct record_run *run, struct etw_error *err)
 {
 	struct tap *taps[TAPS_MOST];
 	size_t count = taps_list(run->taps, taps);
@@ -130,9 +130,9 @@ static bool open_recording(struct run *run, struct etw_error *err)
 }
 
 /* Copies once from the rings. Returns false if the recording failed or is as long as requested. */
-static bool follow_once(struct run *run, uint64_t start_ns)
+static bool follow_once(struct record_run *run, uint64_t start_ns)
 {
-	const struct request *request = run->request;
+	const struct record_request *request = run->request;
 
 	if (run->recording && !ring_writer_follow(run->recording, false, &run->err)) {
 		run->failed = true;
@@ -155,7 +155,7 @@ static bool follow_once(struct run *run, uint64_t start_ns)
 /* The thread's function. */
 static void follow(void *context)
 {
-	struct run *run = context;
+	struct record_run *run = context;
 	uint64_t start_ns = os_monotonic_ns();
 	bool over = false;
 
@@ -172,7 +172,7 @@ static void follow(void *context)
 /*
  * Stops the sessions, which deliver what they still hold, and then the thread, which writes that.
  */
-static void end_sessions(struct run *run)
+static void end_sessions(struct record_run *run)
 {
 	runner_stop(run->runner);
 	runner_join(run->runner);
@@ -183,7 +183,7 @@ static void end_sessions(struct run *run)
 	os_thread_join(&run->thread);
 }
 
-static bool finish(struct run *run, struct etw_error *err)
+static bool finish(struct record_run *run, struct etw_error *err)
 {
 	struct tap *taps[TAPS_MOST];
 	size_t count = taps_list(run->taps, taps);
@@ -215,14 +215,8 @@ static bool finish(struct run *run, struct etw_error *err)
 
 /* ---- the command ---- */
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "record", "%s", sentence);
-}
-
 /* Fails before anything runs if no file can be made for the output. */
-static bool try_file(const struct run *run, struct etw_error *err)
+static bool try_file(const struct record_run *run, struct etw_error *err)
 {
 	struct os_file *file;
 
@@ -235,7 +229,7 @@ static bool try_file(const struct run *run, struct etw_error *err)
 }
 
 /* Called after a failure: keeps what was recorded under its random name. */
-static void keep_file(struct run *run)
+static void keep_file(struct record_run *run)
 {
 	char *path = run->recording ? ring_writer_leave(run->recording) : NULL;
 
@@ -245,7 +239,7 @@ static void keep_file(struct run *run)
 	free(path);
 }
 
-static bool record(struct run *run, struct etw_error *err)
+static bool record_sessions(struct record_run *run, struct etw_error *err)
 {
 	bool good;
 
@@ -267,7 +261,7 @@ static bool record(struct run *run, struct etw_error *err)
 	       finish(run, err);
 }
 
-static int print_result(const struct run *run)
+static int print_result(const struct record_run *run)
 {
 	const struct recording_result *result = &run->result;
 	struct etw_text out = { 0 };
@@ -315,7 +309,7 @@ static int print_result(const struct run *run)
 	return tool_print("record", &out);
 }
 
-static void run_done(struct run *run)
+static void record_run_done(struct record_run *run)
 {
 	ring_writer_close(run->recording);
 	runner_free(run->runner);
@@ -328,8 +322,8 @@ static void run_done(struct run *run)
 
 static int run(struct tool_arguments *arguments)
 {
-	const struct request *request = (const struct request *)arguments;
-	struct run run = { .request = request, .path = arguments->words[0] };
+	const struct record_request *request = (const struct record_request *)arguments;
+	struct record_run run = { .request = request, .path = arguments->words[0] };
 	struct etw_error err = { 0 };
 	int status;
 	bool good;
@@ -345,9 +339,9 @@ static int run(struct tool_arguments *arguments)
 	os_mutex_init(&run.lock);
 	os_condition_init(&run.changed);
 	progress_start(&run.progress, "etwtool", "record", OUTPUT_AT_END);
-	good = record(&run, &err);
+	good = record_sessions(&run, &err);
 	progress_end(&run.progress);
-	problems_show(&run.problems, show_problem, NULL);
+	tool_show_problems("record", &run.problems);
 	if (good) {
 		status = print_result(&run);
 	} else {
@@ -357,7 +351,7 @@ static int run(struct tool_arguments *arguments)
 		}
 		keep_file(&run);
 	}
-	run_done(&run);
+	record_run_done(&run);
 	return status;
 }
 
@@ -386,7 +380,7 @@ static bool read_ring_size(void *bytes, const char *value, struct etw_error *err
 	return read_size(bytes, value, RING_LEAST);
 }
 
-#define AT(member) .offset = offsetof(struct request, member)
+#define AT(member) .offset = offsetof(struct record_request, member)
 
 static const struct command_option option_rows[] = {
 	{ "--duration", "TIME", "end after this time: 30s, 5m, 2h", OPTION_READ, AT(duration_ms),
@@ -417,6 +411,6 @@ const struct tool_command tool_record = {
 	.shared = TOOL_COLLECTORS,
 	.words_most = 1,
 	.too_many = "writes one recording, not also",
-	.size = sizeof(struct request),
+	.size = sizeof(struct record_request),
 	.run = run,
 };

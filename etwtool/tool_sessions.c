@@ -39,7 +39,7 @@ enum { WORD_SIZE = 16 };
  * Takes one bit with a name from the mask, or all bits if none has a name. Returns the name, or the
  * bits in hexadecimal, which are written to rest. Returns NULL when the mask is empty.
  */
-static const char *take_word(uint32_t *mask, const struct bit_names *names, char rest[WORD_SIZE])
+static const char *next_word(uint32_t *mask, const struct bit_names *names, char rest[WORD_SIZE])
 {
 	for (size_t i = 0; i < names->count; i++) {
 		if ((*mask & names->bits[i]) != 0) {
@@ -60,7 +60,7 @@ static void add_words_text(struct etw_text *out, uint32_t mask, const struct bit
 	char rest[WORD_SIZE];
 	const char *word;
 
-	while ((word = take_word(&mask, names, rest)) != NULL) {
+	while ((word = next_word(&mask, names, rest)) != NULL) {
 		text_add_format(out, " %s", word);
 	}
 }
@@ -72,7 +72,7 @@ static void member_words(struct json *json, const char *key, uint32_t mask,
 	const char *word;
 
 	json_member_array(json, key);
-	while ((word = take_word(&mask, names, rest)) != NULL) {
+	while ((word = next_word(&mask, names, rest)) != NULL) {
 		json_string(json, word);
 	}
 	json_array_end(json);

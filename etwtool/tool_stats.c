@@ -188,7 +188,7 @@ struct table_row {
 	uint64_t records;
 };
 
-struct table {
+struct stats_table {
 	const char *title;
 	const char *key;        /* key in JSON */
 	struct table_row *rows; /* owned */
@@ -197,7 +197,7 @@ struct table {
 
 enum { PROCESSES, PROVIDERS, EVENTS, STATS_TABLES };
 
-struct request {
+struct stats_request {
 	struct tool_arguments arguments;
 	uint64_t top; /* rows of each table; 0: TOP_DEFAULT */
 };
@@ -208,7 +208,7 @@ struct stats {
 	struct map processes; /* name, owned by the recording -> records */
 	struct record_times times;
 	uint64_t events_lost, buffers_lost; /* from the recording's header */
-	struct table tables[STATS_TABLES];
+	struct stats_table tables[STATS_TABLES];
 	struct disk_use disks;
 	uint64_t top; /* rows of each table that are shown */
 };
@@ -240,7 +240,7 @@ static void on_record(void *context, struct recording *recording, const struct e
 
 /* ---- tables ---- */
 
-static void add_row(struct table *table, const char *name, uint64_t records)
+static void add_row(struct stats_table *table, const char *name, uint64_t records)
 {
 	table->rows[table->count++] = (struct table_row){ name, records };
 }
@@ -352,7 +352,7 @@ static void add_numbers(struct etw_text *out, const struct stats *stats, uint64_
 }
 
 static void add_text_table(struct etw_text *out, const struct stats *stats,
-			   const struct table *table)
+			   const struct stats_table *table)
 {
 	size_t shown = table->count < stats->top ? table->count : (size_t)stats->top;
 	uint64_t others = stats->times.records;
@@ -453,7 +453,8 @@ static void add_text(struct etw_text *out, const struct stats *stats)
 	}
 }
 
-static void add_json_table(struct json *json, const struct stats *stats, const struct table *table)
+static void add_json_table(struct json *json, const struct stats *stats,
+			   const struct stats_table *table)
 {
 	json_member_array(json, table->key);
 	for (size_t i = 0; i < table->count && i < stats->top; i++) {
@@ -522,7 +523,7 @@ static void add_json(struct etw_text *out, const struct stats *stats)
 
 static const struct command_option option_rows[] = {
 	{ "--top", "N", "rows of each table; default 10", OPTION_COUNT,
-	  .offset = offsetof(struct request, top) },
+	  .offset = offsetof(struct stats_request, top) },
 	{ NULL },
 };
 
@@ -551,7 +552,7 @@ static void stats_done(struct stats *stats)
 
 static int run(struct tool_arguments *arguments)
 {
-	const struct request *request = (const struct request *)arguments;
+	const struct stats_request *request = (const struct stats_request *)arguments;
 	struct stats stats = {
 		.path = arguments->words[0],
 		.times = RECORD_TIMES_NONE,
@@ -594,6 +595,6 @@ const struct tool_command tool_stats = {
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = 1,
-	.size = sizeof(struct request),
+	.size = sizeof(struct stats_request),
 	.run = run,
 };

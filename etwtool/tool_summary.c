@@ -20,9 +20,9 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/os.h"
+#include "base/utc.h"
 #include "etwtool/recording.h"
 #include "etwtool/tool.h"
-#include "base/utc.h"
 
 /* ---- records by event ---- */
 
@@ -117,7 +117,7 @@ struct summary {
 	struct progress progress;
 };
 
-static void look_at_record(void *context, const struct etw_record *record)
+static void count_record(void *context, const struct etw_record *record)
 {
 	struct summary *summary = context;
 
@@ -137,7 +137,7 @@ static void look_at_record(void *context, const struct etw_record *record)
 	etw_trace_schemas_look(summary->schemas, record);
 }
 
-static void look_at_buffer(void *context, uint64_t offset, const struct etw_buffer_header *header)
+static void count_buffer(void *context, uint64_t offset, const struct etw_buffer_header *header)
 {
 	struct summary *summary = context;
 	uint64_t size_bytes = etw_file_size_bytes(summary->file);
@@ -152,9 +152,9 @@ static bool read_recording(struct summary *summary, struct etw_error *err)
 {
 	struct etw_damage damage = { .problems = &summary->problems };
 	struct etw_visitor visitor = { .record_context = summary,
-				       .on_record = look_at_record,
+				       .on_record = count_record,
 				       .buffer_context = summary,
-				       .on_buffer_header = look_at_buffer };
+				       .on_buffer_header = count_buffer };
 	const char *clock_doubt = etw_file_clock_doubt(summary->file);
 	const char *set_doubt = etw_file_set_doubt(summary->file);
 	bool good;

@@ -38,8 +38,9 @@ bool activity_sleep(const struct activity_work *work, uint64_t ms, struct etw_er
 	       error_set(err, ETW_ERROR_SYSTEM, "the self-test was stopped");
 }
 
-bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
-		   struct etw_error *err)
+/* Writes the path of a file in the folder. Returns false if it is too long. */
+static bool path_of(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
+		    struct etw_error *err)
 {
 	int size = _snwprintf(path, MAX_PATH, L"%ls\\%ls", work->folder, name);
 
@@ -168,7 +169,7 @@ bool activity_cached(struct activity_work *work, struct activity *done, struct e
 	HANDLE file;
 	bool good;
 
-	if (!activity_path(work, L"cached.dat", path, err)) {
+	if (!path_of(work, L"cached.dat", path, err)) {
 		return false;
 	}
 	file = create_file(path, FILE_ATTRIBUTE_TEMPORARY, err);
@@ -189,7 +190,7 @@ bool activity_open_held_file(struct activity_work *work, struct etw_error *err)
 	uint64_t written = 0; /* not counted: the session does not run yet */
 	wchar_t path[MAX_PATH];
 
-	if (!activity_path(work, L"held.dat", path, err)) {
+	if (!path_of(work, L"held.dat", path, err)) {
 		return false;
 	}
 	work->held = create_file(path, 0, err);
@@ -219,7 +220,7 @@ bool activity_write_through(struct activity_work *work, struct activity *done,
 {
 	wchar_t path[MAX_PATH];
 
-	return activity_path(work, L"through.dat", path, err) &&
+	return path_of(work, L"through.dat", path, err) &&
 	       write_file(path, FILE_FLAG_WRITE_THROUGH, SLOW_PIECES,
 			  &done->written_bytes[ACTIVITY_WRITE_THROUGH], err);
 }
@@ -228,14 +229,14 @@ bool activity_unbuffered(struct activity_work *work, struct activity *done, stru
 {
 	wchar_t path[MAX_PATH];
 
-	return activity_path(work, L"unbuffered.dat", path, err) &&
+	return path_of(work, L"unbuffered.dat", path, err) &&
 	       write_file(path, FILE_FLAG_NO_BUFFERING, SLOW_PIECES,
 			  &done->written_bytes[ACTIVITY_UNBUFFERED], err);
 }
 
 /* ---- mapped ---- */
 
-static bool store_to(HANDLE mapping, struct etw_error *err)
+static bool store_to_mapping(HANDLE mapping, struct etw_error *err)
 {
 	char *view = MapViewOfFile(mapping, FILE_MAP_WRITE, 0, 0, MAPPED_BYTES);
 	bool good;
@@ -256,7 +257,7 @@ bool activity_mapped(struct activity_work *work, struct activity *done, struct e
 	HANDLE file, mapping;
 	bool good;
 
-	if (!activity_path(work, L"mapped.dat", path, err)) {
+	if (!path_of(work, L"mapped.dat", path, err)) {
 		return false;
 	}
 	file = create_file(path, 0, err);
@@ -265,7 +266,7 @@ bool activity_mapped(struct activity_work *work, struct activity *done, struct e
 	}
 	mapping = CreateFileMappingW(file, NULL, PAGE_READWRITE, 0, MAPPED_BYTES, NULL);
 	if (mapping) {
-		good = store_to(mapping, err);
+		good = store_to_mapping(mapping, err);
 		CloseHandle(mapping);
 	} else {
 		good = error_set_last(err, "a temporary file cannot be mapped");
@@ -287,7 +288,7 @@ bool activity_delete_files(struct activity_work *work, struct activity *done, st
 	HANDLE search;
 	bool good = true;
 
-	if (!activity_path(work, L"*.dat", path, err)) {
+	if (!path_of(work, L"*.dat", path, err)) {
 		return false;
 	}
 	search = FindFirstFileW(path, &entry);
@@ -295,7 +296,7 @@ bool activity_delete_files(struct activity_work *work, struct activity *done, st
 		return true;
 	}
 	do {
-		if (activity_path(work, entry.cFileName, path, err) && DeleteFileW(path)) {
+		if (path_of(work, entry.cFileName, path, err) && DeleteFileW(path)) {
 			done->deletes++;
 		} else {
 			good = error_set_last(err, "a temporary file cannot be deleted");
@@ -322,7 +323,8 @@ static bool fail_socket(struct etw_error *err, const char *what)
 }
 
 /* Sends pieces in one direction, and receives each before the next. */
-static bool talk(SOCKET from, SOCKET to, struct activity_network *done, struct etw_error *err)
+static bool send_and_receive(SOCKET from, SOCKET to, struct activity_network *done,
+			     struct etw_error *err)
 {
 	char piece[ACTIVITY_PIECE_BYTES] = { 0 };
 
@@ -387,7 +389,7 @@ static bool connect_and_talk(SOCKET listener, SOCKET client, int family,
 		return fail_socket(err, "a loopback connection is not accepted");
 	}
 	done->accepts++;
-	talked = talk(client, server, done, err);
+	talked = send_and_receive(client, server, done, err);
 	closesocket(server);
 	return talked;
 }
@@ -501,8 +503,8 @@ static bool run_diskpart(const struct activity_work *work, const char *script,
 	HANDLE process;
 	bool good;
 
-	if (!find_diskpart(work, program, err) ||
-	    !activity_path(work, L"diskpart.txt", path, err) || !write_script(path, script, err)) {
+	if (!find_diskpart(work, program, err) || !path_of(work, L"diskpart.txt", path, err) ||
+	    !write_script(path, script, err)) {
 		return false;
 	}
 	_snwprintf(arguments, MAX_PATH + 16, L"/s \"%ls\"", path);
@@ -570,7 +572,7 @@ void activity_detach_volume(struct activity_work *work)
 	wchar_t path[MAX_PATH];
 	char script[SCRIPT];
 
-	if (work->drive == 0 || !activity_path(work, L"later.vhd", path, NULL)) {
+	if (work->drive == 0 || !path_of(work, L"later.vhd", path, NULL)) {
 		return;
 	}
 	snprintf(script, sizeof script, "select vdisk file=\"%ls\"\r\ndetach vdisk\r\n", path);

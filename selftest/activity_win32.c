@@ -172,14 +172,14 @@ static bool run_tree(struct activity_work *work, struct activity *done, struct e
 
 /* ---- a child ---- */
 
-struct child {
+struct tree_child {
 	unsigned branch, number;
 	unsigned leaves;
 	const char *folder; /* follows the numbers */
 };
 
 /* Parses a number that `end` follows, and moves *at past both. */
-static bool take_number(const char **at, char end, unsigned most, unsigned *number)
+static bool parse_number(const char **at, char end, unsigned most, unsigned *number)
 {
 	char *behind;
 	unsigned long value = strtoul(*at, &behind, 10);
@@ -192,18 +192,19 @@ static bool take_number(const char **at, char end, unsigned most, unsigned *numb
 	return true;
 }
 
-static bool parse_child(const char *work, struct child *child)
+static bool parse_child(const char *work, struct tree_child *child)
 {
-	if (!take_number(&work, '-', BRANCHES_MOST, &child->branch) ||
-	    !take_number(&work, ',', LEAVES_MOST, &child->number) ||
-	    !take_number(&work, ',', LEAVES_MOST, &child->leaves)) {
+	if (!parse_number(&work, '-', BRANCHES_MOST, &child->branch) ||
+	    !parse_number(&work, ',', LEAVES_MOST, &child->number) ||
+	    !parse_number(&work, ',', LEAVES_MOST, &child->leaves)) {
 		return false;
 	}
 	child->folder = work;
 	return work[0] != '\0';
 }
 
-static bool write_tree_file(const wchar_t *folder, const struct child *child, struct etw_error *err)
+static bool write_tree_file(const wchar_t *folder, const struct tree_child *child,
+			    struct etw_error *err)
 {
 	static const char bytes[LEAF_BYTES];
 	wchar_t path[MAX_PATH];
@@ -227,7 +228,7 @@ static bool write_tree_file(const wchar_t *folder, const struct child *child, st
 
 bool activity_child(const char *work, struct etw_error *err)
 {
-	struct child child;
+	struct tree_child child;
 	wchar_t *folder;
 	bool good;
 
@@ -348,14 +349,14 @@ void activity_close(struct activity_work *work)
 
 /* ---- the steps ---- */
 
-struct step {
+struct activity_step {
 	const char *name; /* precedes the reason why the step could not be done */
 	enum activity_part part;
 	bool required; /* if it fails, the activity ends */
 	bool (*run)(struct activity_work *work, struct activity *done, struct etw_error *err);
 };
 
-static const struct step steps[] = {
+static const struct activity_step steps[] = {
 	{ "virtual disk", ACTIVITY_LATER_VOLUME, false, activity_attach_volume },
 	{ "tree of processes", ACTIVITY_TREE, true, run_tree },
 	{ "cached writes", ACTIVITY_CACHED, true, activity_cached },

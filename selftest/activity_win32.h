@@ -27,10 +27,6 @@ struct activity_work {
 /* Waits that many milliseconds. Returns false if the program was requested to stop. */
 bool activity_sleep(const struct activity_work *work, uint64_t ms, struct etw_error *err);
 
-/* Writes the path of a file in the folder. Returns false if it is too long. */
-bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
-		   struct etw_error *err);
-
 /*
  * Starts a program without a window and without handles of this process. program: its path.
  * arguments: the command line after its name. job: the job object that it and its child processes

@@ -50,7 +50,7 @@ struct sums {
 	struct kit_counter_value windows[KIT_COUNTERS];
 };
 
-struct job;
+struct limited_call;
 
 struct kit {
 	const struct kit_options *options;
@@ -59,7 +59,8 @@ struct kit {
 	struct os_mutex log_lock;
 	struct etw_text log; /* guarded by log_lock */
 	bool stopped;        /* the program was requested to stop */
-	struct job *hangs;   /* owned; a call of event tracing that did not return; NULL: none */
+	struct limited_call
+		*hangs; /* owned; a call of event tracing that did not return; NULL: none */
 	struct etw_text failures; /* one line for each part */
 	unsigned failure_count;
 	uint64_t start_ns, start_unix_ns;
@@ -111,7 +112,7 @@ static bool is_file(const char *path)
 
 /* ---- limited time ---- */
 
-struct job {
+struct limited_call {
 	void (*run)(void *argument);
 	void (*release)(void *argument);
 	void *argument;
@@ -122,16 +123,16 @@ struct job {
 	struct os_thread thread;
 };
 
-static void job_free(struct job *job)
+static void limited_call_free(struct limited_call *job)
 {
 	os_condition_done(&job->changed);
 	os_mutex_done(&job->lock);
 	free(job);
 }
 
-static void job_run(void *context)
+static void limited_call_run(void *context)
 {
-	struct job *job = context;
+	struct limited_call *job = context;
 	bool abandoned;
 
 	job->run(job->argument);
@@ -142,12 +143,12 @@ static void job_run(void *context)
 	os_mutex_unlock(&job->lock);
 	if (abandoned) {
 		job->release(job->argument);
-		job_free(job);
+		limited_call_free(job);
 	}
 }
 
 /* Waits for a job. Returns false if it did not end within that time. */
-static bool job_wait(struct job *job, uint32_t ms)
+static bool limited_call_wait(struct limited_call *job, uint32_t ms)
 {
 	uint64_t until = os_monotonic_ns() + ms * NS_PER_MS;
 	bool done;
@@ -167,43 +168,43 @@ static bool job_wait(struct job *job, uint32_t ms)
  * any more. On failure argument is released: at once without a thread, otherwise when the call
  * returns after all.
  */
-static bool limited(struct kit *kit, void (*run)(void *), void (*release)(void *), void *argument,
-		    struct etw_error *err)
+static bool run_with_limit(struct kit *kit, void (*run)(void *), void (*release)(void *),
+			   void *argument, struct etw_error *err)
 {
-	struct job *job = calloc(1, sizeof *job);
+	struct limited_call *job = calloc(1, sizeof *job);
 
 	if (!job) {
 		release(argument);
 		return error_no_memory(err, "a thread");
 	}
-	*job = (struct job){ .run = run, .release = release, .argument = argument };
+	*job = (struct limited_call){ .run = run, .release = release, .argument = argument };
 	os_mutex_init(&job->lock);
 	os_condition_init(&job->changed);
-	if (!os_thread_start(&job->thread, job_run, job, err)) {
+	if (!os_thread_start(&job->thread, limited_call_run, job, err)) {
 		release(argument);
-		job_free(job);
+		limited_call_free(job);
 		return false;
 	}
-	if (!job_wait(job, kit->options->call_ms > 0 ? kit->options->call_ms : CALL_MS)) {
+	if (!limited_call_wait(job, kit->options->call_ms > 0 ? kit->options->call_ms : CALL_MS)) {
 		kit->hangs = job;
 		return error_set(err, ETW_ERROR_SYSTEM, "it did not end in time");
 	}
 	os_thread_join(&job->thread);
-	job_free(job);
+	limited_call_free(job);
 	return true;
 }
 
 /* Abandons a call that hangs. Before that, a call that was only slow gets time to stop its
  * session. */
-static void leave_alone(const struct kit *kit)
+static void abandon_call(const struct kit *kit)
 {
-	struct job *job = kit->hangs;
+	struct limited_call *job = kit->hangs;
 	bool done;
 
 	if (!job) {
 		return;
 	}
-	job_wait(job, CALL_MS);
+	limited_call_wait(job, CALL_MS);
 	os_mutex_lock(&job->lock);
 	done = job->done;
 	job->abandoned = !done;
@@ -211,7 +212,7 @@ static void leave_alone(const struct kit *kit)
 	if (done) {
 		os_thread_join(&job->thread);
 		job->release(job->argument);
-		job_free(job);
+		limited_call_free(job);
 	}
 }
 
@@ -252,7 +253,7 @@ static void write_table(struct kit *kit, const char *name, const char *what,
 		return;
 	}
 	job->table = table;
-	if (!limited(kit, table_run, table_free, job, &err)) {
+	if (!run_with_limit(kit, table_run, table_free, job, &err)) {
 		part_failed(kit, name, err.text);
 		return;
 	}
@@ -352,7 +353,7 @@ static void test_assumption(struct kit *kit, const struct kit_assumption *assump
 		add_finding(kit, assumption, KIT_NOT_TESTED, "no memory");
 	} else {
 		job->assumption = assumption;
-		if (!limited(kit, probe_run, probe_free, job, &err)) {
+		if (!run_with_limit(kit, probe_run, probe_free, job, &err)) {
 			add_finding(kit, assumption, KIT_NOT_TESTED, err.text);
 			return;
 		}
@@ -446,7 +447,7 @@ static void record_kernel(struct kit *kit)
 		}
 		return;
 	}
-	if (!limited(kit, record_run, record_free, job, &err)) {
+	if (!run_with_limit(kit, record_run, record_free, job, &err)) {
 		part_failed(kit, KERNEL_FILE, err.text);
 		return;
 	}
@@ -498,7 +499,7 @@ static const char *const disk_families[] = { "etw_disk_read_bytes_total{",
 					     "etw_disk_written_bytes_total{" };
 
 /* Copies the lines of the families of disks. */
-static void keep_disks(struct etw_text *kept, const struct etw_text *page)
+static void copy_disk_lines(struct etw_text *kept, const struct etw_text *page)
 {
 	for (const char *line = page->data; line && *line;) {
 		const char *end = strchr(line, '\n');
@@ -566,7 +567,7 @@ static void on_page(void *context, const char *moment, const struct etw_text *pa
 	for (unsigned i = 0; i < KIT_COUNTERS; i++) {
 		sums->ours[i] = family_sum(page, our_families[i]);
 	}
-	keep_disks(&kit->disks[at], page);
+	copy_disk_lines(&kit->disks[at], page);
 	text_add(&copy, page->data, page->size);
 	kit_files_write(kit->files, at == BEFORE ? "before.prom" : "after.prom",
 			at == BEFORE ? "the metrics page before the known activity" :
@@ -749,7 +750,7 @@ static void write_facts(struct kit *kit)
 
 /* ---- the log ---- */
 
-static void keep_log(void *context, enum log_level level, const char *line, size_t size)
+static void add_log_line(void *context, enum log_level level, const char *line, size_t size)
 {
 	struct kit *kit = context;
 	char end = '\n';
@@ -912,9 +913,9 @@ bool kit_run(const struct kit_options *options, struct etw_text *report, bool *p
 	opened = kit.files != NULL;
 	if (opened) {
 		kit_machine_names(add_name, &kit);
-		log_to(keep_log, &kit);
+		log_to(add_log_line, &kit);
 		run_parts(&kit);
-		leave_alone(&kit);
+		abandon_call(&kit);
 		log_to(NULL, NULL);
 		if (kit.log.size > 0) {
 			kit_files_write(kit.files, "log.txt", "what the program logged", &kit.log);

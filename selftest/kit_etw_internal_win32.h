@@ -82,7 +82,6 @@ struct probe_consumer {
 /* Opens the trace and starts the thread. Returns the status of OpenTraceW(). The caller owns
  * *consumer, sets on_record and context, and keeps it until probe_consumer_end(). */
 ULONG probe_consume(struct probe_consumer *consumer, const WCHAR *session);
-uint64_t probe_consumer_records(struct probe_consumer *consumer);
 /* Waits until the consumer has ended, which it does when its session is stopped. After some seconds
  * its trace is closed. Returns false if it had not ended by itself before that. */
 bool probe_consumer_end(struct probe_consumer *consumer);
@@ -121,30 +120,9 @@ ULONG probe_provider_write(struct probe_provider *provider, uint32_t number);
 ULONG probe_enable(const struct probe_session *session, const GUID *provider, ULONG code,
 		   UCHAR level, ULONGLONG any, ULONGLONG all);
 
-/* ---- probes ---- */
+/* ---- probes of providers and records (kit_etw_records_win32.c) ---- */
 
 #define PROBE(name) void name(struct kit_finding *finding);
-PROBE(probe_start_arguments)
-PROBE(probe_long_name)
-PROBE(probe_buffer_numbers)
-PROBE(probe_modes)
-PROBE(probe_log_user)
-PROBE(probe_ninth_logger)
-PROBE(probe_logger_guid)
-PROBE(probe_flags_of_user_session)
-PROBE(probe_profile)
-PROBE(probe_handles)
-PROBE(probe_name_room)
-PROBE(probe_update)
-PROBE(probe_open_nothing)
-PROBE(probe_trace_clock)
-PROBE(probe_masks_of_user_session)
-PROBE(probe_stacks)
-PROBE(probe_snapshot_size)
-PROBE(probe_snapshot_lists)
-PROBE(probe_query_guid)
-PROBE(probe_independent)
-PROBE(probe_masks_stay)
 PROBE(probe_two_consumers)
 PROBE(probe_capture)
 PROBE(probe_union)
@@ -161,8 +139,6 @@ PROBE(probe_rundown_once)
 PROBE(probe_file_names)
 PROBE(probe_names_alone)
 PROBE(probe_system_config)
-PROBE(probe_our_modes)
-PROBE(probe_query_all)
 PROBE(probe_filter_data)
 PROBE(probe_changes)
 PROBE(probe_own_stop)

@@ -18,8 +18,8 @@
 
 /* Starts a prepared session and checks the status; expected 0: the start should succeed. The
  * session is stopped again. */
-static void answers(struct kit_finding *finding, const char *what, ULONG expected,
-		    struct probe_session *session)
+static void check_start(struct kit_finding *finding, const char *what, ULONG expected,
+			struct probe_session *session)
 {
 	ULONG status = probe_start_prepared(session);
 
@@ -33,8 +33,8 @@ static void answers(struct kit_finding *finding, const char *what, ULONG expecte
 
 /* Starts a session that the probe needs. Returns false on failure; then the assumption is not
  * tested. */
-static bool started(struct kit_finding *finding, struct probe_session *session, unsigned number,
-		    const struct probe_settings *settings)
+static bool start_session(struct kit_finding *finding, struct probe_session *session,
+			  unsigned number, const struct probe_settings *settings)
 {
 	ULONG status = probe_start(session, number, settings);
 
@@ -49,22 +49,22 @@ static const struct probe_settings system_logger = { .mode = PROBE_SYSTEM };
 
 /* ---- starting ---- */
 
-void probe_start_arguments(struct kit_finding *finding)
+static void probe_start_arguments(struct kit_finding *finding)
 {
 	struct probe_session session;
 
 	probe_prepare(&session, 1, &user);
 	session.name[0] = 0;
-	answers(finding, "StartTraceW with an empty name", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "StartTraceW with an empty name", ERROR_INVALID_PARAMETER, &session);
 	probe_prepare(&session, 1, &user);
 	session.properties.base.Wnode.Flags = 0;
-	answers(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, &session);
 	probe_prepare(&session, 1, &user);
 	session.properties.base.Wnode.ClientContext = 4;
-	answers(finding, "with ClientContext 4", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "with ClientContext 4", ERROR_INVALID_PARAMETER, &session);
 }
 
-void probe_long_name(struct kit_finding *finding)
+static void probe_long_name(struct kit_finding *finding)
 {
 	static struct {
 		EVENT_TRACE_PROPERTIES base;
@@ -93,7 +93,7 @@ void probe_long_name(struct kit_finding *finding)
 	}
 }
 
-void probe_buffer_numbers(struct kit_finding *finding)
+static void probe_buffer_numbers(struct kit_finding *finding)
 {
 	/* These use one buffer for all processors, so that they need little memory on machines with
 	 * many processors. */
@@ -111,7 +111,7 @@ void probe_buffer_numbers(struct kit_finding *finding)
 		struct probe_settings settings = cases[i].settings;
 
 		settings.mode = EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING;
-		if (!started(finding, &session, 1, &settings)) {
+		if (!start_session(finding, &session, 1, &settings)) {
 			return;
 		}
 		finding_check(finding, session.properties.base.BufferSize == cases[i].kb,
@@ -121,9 +121,9 @@ void probe_buffer_numbers(struct kit_finding *finding)
 			      (unsigned long)cases[i].kb);
 		probe_stop(&session);
 	}
-	if (started(finding, &session, 1,
-		    &(struct probe_settings){
-			    .buffers_min = 200, .buffers_max = 150, .buffer_kb = 4 })) {
+	if (start_session(finding, &session, 1,
+			  &(struct probe_settings){
+				  .buffers_min = 200, .buffers_max = 150, .buffer_kb = 4 })) {
 		const EVENT_TRACE_PROPERTIES *base = &session.properties.base;
 
 		finding_check(finding, base->MaximumBuffers == base->MinimumBuffers,
@@ -134,21 +134,21 @@ void probe_buffer_numbers(struct kit_finding *finding)
 	}
 }
 
-void probe_modes(struct kit_finding *finding)
+static void probe_modes(struct kit_finding *finding)
 {
 	struct probe_session session;
 
 	probe_prepare(&session, 1,
 		      &(struct probe_settings){ .mode = EVENT_TRACE_REAL_TIME_MODE |
 							EVENT_TRACE_BUFFERING_MODE });
-	answers(finding, "REAL_TIME with BUFFERING", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "REAL_TIME with BUFFERING", ERROR_INVALID_PARAMETER, &session);
 }
 
-void probe_log_user(struct kit_finding *finding)
+static void probe_log_user(struct kit_finding *finding)
 {
 	struct probe_session session;
 
-	if (!started(finding, &session, 1, &user)) {
+	if (!start_session(finding, &session, 1, &user)) {
 		return;
 	}
 	probe_stop(&session);
@@ -158,11 +158,11 @@ void probe_log_user(struct kit_finding *finding)
 				     "Performance Log Users that is no administrator");
 		return;
 	}
-	answers(finding, "a system logger of a member of Performance Log Users",
-		ERROR_ACCESS_DENIED, &session);
+	check_start(finding, "a system logger of a member of Performance Log Users",
+		    ERROR_ACCESS_DENIED, &session);
 }
 
-void probe_ninth_logger(struct kit_finding *finding)
+static void probe_ninth_logger(struct kit_finding *finding)
 {
 	static struct probe_session sessions[PROBE_SESSIONS];
 	unsigned count = 0;
@@ -183,29 +183,29 @@ void probe_ninth_logger(struct kit_finding *finding)
 	finding_status(finding, "one more", ERROR_NO_SYSTEM_RESOURCES, status);
 }
 
-void probe_logger_guid(struct kit_finding *finding)
+static void probe_logger_guid(struct kit_finding *finding)
 {
 	struct probe_session session;
 
 	probe_prepare(&session, 1,
 		      &(struct probe_settings){ .mode = PROBE_SYSTEM, .no_guid = true });
-	answers(finding, "a system logger without GUID", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "a system logger without GUID", ERROR_INVALID_PARAMETER, &session);
 	probe_prepare(&session, 1,
 		      &(struct probe_settings){ .mode = PROBE_SYSTEM |
 							EVENT_TRACE_USE_PAGED_MEMORY });
-	answers(finding, "a system logger in paged memory", ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "a system logger in paged memory", ERROR_INVALID_PARAMETER, &session);
 }
 
-void probe_flags_of_user_session(struct kit_finding *finding)
+static void probe_flags_of_user_session(struct kit_finding *finding)
 {
 	struct probe_session session;
 
 	probe_prepare(&session, 1, &(struct probe_settings){ .flags = EVENT_TRACE_FLAG_PROCESS });
-	answers(finding, "EnableFlags of a session that is no system logger",
-		ERROR_INVALID_PARAMETER, &session);
+	check_start(finding, "EnableFlags of a session that is no system logger",
+		    ERROR_INVALID_PARAMETER, &session);
 }
 
-void probe_profile(struct kit_finding *finding)
+static void probe_profile(struct kit_finding *finding)
 {
 	static const struct probe_settings profile = { .mode = PROBE_SYSTEM,
 						       .flags = EVENT_TRACE_FLAG_PROFILE };
@@ -213,8 +213,8 @@ void probe_profile(struct kit_finding *finding)
 	bool held = probe_profile_privilege(false);
 
 	probe_prepare(&session, 1, &profile);
-	answers(finding, "PROFILE without SeSystemProfilePrivilege", ERROR_PRIVILEGE_NOT_HELD,
-		&session);
+	check_start(finding, "PROFILE without SeSystemProfilePrivilege", ERROR_PRIVILEGE_NOT_HELD,
+		    &session);
 	if (held && !finding->skipped && probe_profile_privilege(true)) {
 		ULONG status = probe_start(&session, 1, &profile);
 
@@ -226,12 +226,12 @@ void probe_profile(struct kit_finding *finding)
 
 /* ---- control ---- */
 
-void probe_handles(struct kit_finding *finding)
+static void probe_handles(struct kit_finding *finding)
 {
 	struct probe_session first, second;
 	ULONG status;
 
-	if (!started(finding, &first, 1, &user)) {
+	if (!start_session(finding, &first, 1, &user)) {
 		return;
 	}
 	second = first;
@@ -240,7 +240,7 @@ void probe_handles(struct kit_finding *finding)
 	status = probe_control(&first, EVENT_TRACE_CONTROL_QUERY);
 	finding_status(finding, "QUERY by the handle of a stopped session",
 		       ERROR_WMI_INSTANCE_NOT_FOUND, status);
-	if (!started(finding, &second, 1, &user)) {
+	if (!start_session(finding, &second, 1, &user)) {
 		return;
 	}
 	finding_check(finding, second.handle != first.handle,
@@ -250,13 +250,13 @@ void probe_handles(struct kit_finding *finding)
 	probe_stop(&second);
 }
 
-void probe_name_room(struct kit_finding *finding)
+static void probe_name_room(struct kit_finding *finding)
 {
 	struct session_properties properties = { 0 };
 	struct probe_session session;
 	ULONG status;
 
-	if (!started(finding, &session, 1, &user)) {
+	if (!start_session(finding, &session, 1, &user)) {
 		return;
 	}
 	properties.base.Wnode.BufferSize = (ULONG)sizeof properties;
@@ -267,14 +267,14 @@ void probe_name_room(struct kit_finding *finding)
 }
 
 /* Updates a running session with one change, and checks the status. */
-static void update(struct kit_finding *finding, const char *what, ULONG expected, ULONG wnode_flags,
-		   ULONG enable_flags, bool file)
+static void check_update(struct kit_finding *finding, const char *what, ULONG expected,
+			 ULONG wnode_flags, ULONG enable_flags, bool file)
 {
 	struct session_properties properties;
 	struct probe_session session;
 	ULONG status;
 
-	if (!started(finding, &session, 1, &user)) {
+	if (!start_session(finding, &session, 1, &user)) {
 		return;
 	}
 	properties = session.properties;
@@ -287,21 +287,22 @@ static void update(struct kit_finding *finding, const char *what, ULONG expected
 	probe_stop(&session);
 }
 
-void probe_update(struct kit_finding *finding)
+static void probe_update(struct kit_finding *finding)
 {
-	update(finding, "UPDATE with flags of no system logger", ERROR_INVALID_PARAMETER,
-	       WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FLAG_PROCESS, false);
-	update(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, 0, 0, false);
-	update(finding, "with a file name offset", ERROR_BAD_PATHNAME, WNODE_FLAG_TRACED_GUID, 0,
-	       true);
+	check_update(finding, "UPDATE with flags of no system logger", ERROR_INVALID_PARAMETER,
+		     WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FLAG_PROCESS, false);
+	check_update(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, 0, 0,
+		     false);
+	check_update(finding, "with a file name offset", ERROR_BAD_PATHNAME, WNODE_FLAG_TRACED_GUID,
+		     0, true);
 }
 
-void probe_masks_of_user_session(struct kit_finding *finding)
+static void probe_masks_of_user_session(struct kit_finding *finding)
 {
 	struct probe_session session;
 	ULONG masks[KERNEL_MASKS];
 
-	if (!started(finding, &session, 1, &user)) {
+	if (!start_session(finding, &session, 1, &user)) {
 		return;
 	}
 	finding_status(finding, "group masks of a session that is no system logger",
@@ -309,7 +310,7 @@ void probe_masks_of_user_session(struct kit_finding *finding)
 	probe_stop(&session);
 }
 
-void probe_stacks(struct kit_finding *finding)
+static void probe_stacks(struct kit_finding *finding)
 {
 	static const GUID process_class = {
 		0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
@@ -321,9 +322,9 @@ void probe_stacks(struct kit_finding *finding)
 	ULONG size = 0;
 	ULONG status;
 
-	if (!started(finding, &session, 1,
-		     &(struct probe_settings){ .mode = PROBE_SYSTEM,
-					       .flags = EVENT_TRACE_FLAG_PROCESS })) {
+	if (!start_session(finding, &session, 1,
+			   &(struct probe_settings){ .mode = PROBE_SYSTEM,
+						     .flags = EVENT_TRACE_FLAG_PROCESS })) {
 		return;
 	}
 	for (ULONG count = 2; count > 0; count--) {
@@ -349,7 +350,7 @@ void probe_stacks(struct kit_finding *finding)
 
 /* ---- consumers and snapshots ---- */
 
-void probe_open_nothing(struct kit_finding *finding)
+static void probe_open_nothing(struct kit_finding *finding)
 {
 	WCHAR name[SESSION_NAME_MAX] = L"etw_exporter_probe_none";
 	struct probe_consumer consumer = { 0 };
@@ -363,7 +364,7 @@ void probe_open_nothing(struct kit_finding *finding)
 	}
 }
 
-void probe_trace_clock(struct kit_finding *finding)
+static void probe_trace_clock(struct kit_finding *finding)
 {
 	enum { SYSTEM_TIME = 2 };
 	EVENT_TRACE_LOGFILEW log_file = { 0 };
@@ -393,7 +394,7 @@ void probe_trace_clock(struct kit_finding *finding)
 	probe_stop(&session);
 }
 
-void probe_snapshot_size(struct kit_finding *finding)
+static void probe_snapshot_size(struct kit_finding *finding)
 {
 	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
 	PROCESSENTRY32W entry = { .dwSize = 0 };
@@ -408,7 +409,7 @@ void probe_snapshot_size(struct kit_finding *finding)
 	CloseHandle(snapshot);
 }
 
-void probe_snapshot_lists(struct kit_finding *finding)
+static void probe_snapshot_lists(struct kit_finding *finding)
 {
 	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
 	THREADENTRY32 entry = { .dwSize = sizeof entry };
@@ -424,13 +425,13 @@ void probe_snapshot_lists(struct kit_finding *finding)
 
 /* ---- what QUERY answers ---- */
 
-void probe_query_guid(struct kit_finding *finding)
+static void probe_query_guid(struct kit_finding *finding)
 {
 	struct probe_session session;
 	GUID guid;
 	ULONG status;
 
-	if (!started(finding, &session, 1, &system_logger)) {
+	if (!start_session(finding, &session, 1, &system_logger)) {
 		return;
 	}
 	guid = session.properties.base.Wnode.Guid;
@@ -451,7 +452,7 @@ void probe_query_guid(struct kit_finding *finding)
 	probe_stop(&session);
 }
 
-void probe_our_modes(struct kit_finding *finding)
+static void probe_our_modes(struct kit_finding *finding)
 {
 	struct probe_session session;
 
@@ -459,11 +460,11 @@ void probe_our_modes(struct kit_finding *finding)
 		      &(struct probe_settings){ .mode = PROBE_SYSTEM |
 							EVENT_TRACE_INDEPENDENT_SESSION_MODE |
 							EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN });
-	answers(finding, "a session with INDEPENDENT and PERSIST_ON_HYBRID_SHUTDOWN", ERROR_SUCCESS,
-		&session);
+	check_start(finding, "a session with INDEPENDENT and PERSIST_ON_HYBRID_SHUTDOWN",
+		    ERROR_SUCCESS, &session);
 }
 
-void probe_query_all(struct kit_finding *finding)
+static void probe_query_all(struct kit_finding *finding)
 {
 	enum { LOGGERS = 64, LOGGERS_MAX = 256 };
 	/* All answers overwrite one struct, because only the status is checked. */
@@ -494,7 +495,7 @@ static bool modes_of(struct kit_finding *finding, ULONG mode, ULONG *answered)
 	struct probe_session session;
 	ULONG status;
 
-	if (!started(finding, &session, 1, &(struct probe_settings){ .mode = mode })) {
+	if (!start_session(finding, &session, 1, &(struct probe_settings){ .mode = mode })) {
 		return false;
 	}
 	status = probe_control(&session, EVENT_TRACE_CONTROL_QUERY);
@@ -506,7 +507,7 @@ static bool modes_of(struct kit_finding *finding, ULONG mode, ULONG *answered)
 	return status == ERROR_SUCCESS;
 }
 
-void probe_independent(struct kit_finding *finding)
+static void probe_independent(struct kit_finding *finding)
 {
 	const ULONG independent = EVENT_TRACE_INDEPENDENT_SESSION_MODE;
 	ULONG alone, together;
@@ -523,7 +524,7 @@ void probe_independent(struct kit_finding *finding)
 	}
 }
 
-void probe_masks_stay(struct kit_finding *finding)
+static void probe_masks_stay(struct kit_finding *finding)
 {
 	enum { LATER_MS = 200 };
 	/* The last five are kept in another word. */
@@ -536,8 +537,8 @@ void probe_masks_stay(struct kit_finding *finding)
 	struct probe_session session;
 	ULONG status;
 
-	if (!started(finding, &session, 1,
-		     &(struct probe_settings){ .mode = PROBE_SYSTEM, .flags = flags })) {
+	if (!start_session(finding, &session, 1,
+			   &(struct probe_settings){ .mode = PROBE_SYSTEM, .flags = flags })) {
 		return;
 	}
 	status = probe_masks(session.handle, masks);

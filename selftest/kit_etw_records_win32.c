@@ -51,7 +51,7 @@ static const GUID control_guid = {
 
 static const struct probe_settings user = { 0 };
 
-static bool good(struct kit_finding *finding, const char *what, ULONG status)
+static bool check_step(struct kit_finding *finding, const char *what, ULONG status)
 {
 	if (status != ERROR_SUCCESS) {
 		finding_skip(finding, what, status);
@@ -59,16 +59,16 @@ static bool good(struct kit_finding *finding, const char *what, ULONG status)
 	return status == ERROR_SUCCESS;
 }
 
-static bool started(struct kit_finding *finding, struct probe_session *session, unsigned number,
-		    const struct probe_settings *settings)
+static bool start_session(struct kit_finding *finding, struct probe_session *session,
+			  unsigned number, const struct probe_settings *settings)
 {
-	return good(finding, "a probe session cannot be started",
-		    probe_start(session, number, settings));
+	return check_step(finding, "a probe session cannot be started",
+			  probe_start(session, number, settings));
 }
 
-static bool opened(struct kit_finding *finding, struct probe_provider *provider)
+static bool open_provider(struct kit_finding *finding, struct probe_provider *provider)
 {
-	return good(finding, "EventRegister", probe_provider_open(provider));
+	return check_step(finding, "EventRegister", probe_provider_open(provider));
 }
 
 /* ---- enable callbacks ---- */
@@ -96,20 +96,20 @@ void probe_capture(struct kit_finding *finding)
 	struct probe_provider provider;
 	struct probe_session session;
 
-	if (!opened(finding, &provider)) {
+	if (!open_provider(finding, &provider)) {
 		return;
 	}
 	memset(&expected, 0, sizeof expected);
 	expected.code = EVENT_CONTROL_CODE_CAPTURE_STATE;
 	expected.level = 3;
 	expected.any = 0x2;
-	if (started(finding, &session, 1, &user)) {
-		if (good(finding, "enabling",
-			 probe_enable(&session, &probe_provider_guid,
-				      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0x1, 0)) &&
-		    good(finding, "capturing",
-			 probe_enable(&session, &probe_provider_guid,
-				      EVENT_CONTROL_CODE_CAPTURE_STATE, 3, 0x2, 0))) {
+	if (start_session(finding, &session, 1, &user)) {
+		if (check_step(finding, "enabling",
+			       probe_enable(&session, &probe_provider_guid,
+					    EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0x1, 0)) &&
+		    check_step(finding, "capturing",
+			       probe_enable(&session, &probe_provider_guid,
+					    EVENT_CONTROL_CODE_CAPTURE_STATE, 3, 0x2, 0))) {
 			check_callback(finding, &provider, &expected);
 		}
 		probe_stop(&session);
@@ -123,7 +123,7 @@ void probe_union(struct kit_finding *finding)
 	struct probe_session first, second = { 0 };
 	struct probe_provider provider;
 
-	if (!opened(finding, &provider)) {
+	if (!open_provider(finding, &provider)) {
 		return;
 	}
 	memset(&expected, 0, sizeof expected);
@@ -131,14 +131,14 @@ void probe_union(struct kit_finding *finding)
 	expected.level = UINT8_MAX;
 	expected.any = UINT64_MAX;
 	expected.all = 0x1;
-	if (started(finding, &first, 1, &user)) {
-		if (started(finding, &second, 2, &user) &&
-		    good(finding, "enabling",
-			 probe_enable(&first, &probe_provider_guid,
-				      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0x1, 0x3)) &&
-		    good(finding, "enabling",
-			 probe_enable(&second, &probe_provider_guid,
-				      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0x1))) {
+	if (start_session(finding, &first, 1, &user)) {
+		if (start_session(finding, &second, 2, &user) &&
+		    check_step(finding, "enabling",
+			       probe_enable(&first, &probe_provider_guid,
+					    EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0x1, 0x3)) &&
+		    check_step(finding, "enabling",
+			       probe_enable(&second, &probe_provider_guid,
+					    EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0x1))) {
 			check_callback(finding, &provider, &expected);
 		}
 		probe_stop(&second);
@@ -153,10 +153,10 @@ void probe_capture_nothing(struct kit_finding *finding)
 	struct probe_provider provider;
 	struct probe_session session;
 
-	if (!opened(finding, &provider)) {
+	if (!open_provider(finding, &provider)) {
 		return;
 	}
-	if (started(finding, &session, 1, &user)) {
+	if (start_session(finding, &session, 1, &user)) {
 		finding_status(finding, "a capture of what is not enabled", ERROR_SUCCESS,
 			       probe_enable(&session, &probe_provider_guid,
 					    EVENT_CONTROL_CODE_CAPTURE_STATE, 5, 0x1, 0));
@@ -181,13 +181,14 @@ void probe_stop_disables(struct kit_finding *finding)
 	struct probe_provider provider;
 	struct probe_session session;
 
-	if (!opened(finding, &provider)) {
+	if (!open_provider(finding, &provider)) {
 		return;
 	}
-	if (started(finding, &session, 1, &user)) {
-		bool enabled = good(finding, "enabling",
-				    probe_enable(&session, &probe_provider_guid,
-						 EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0x1, 0));
+	if (start_session(finding, &session, 1, &user)) {
+		bool enabled =
+			check_step(finding, "enabling",
+				   probe_enable(&session, &probe_provider_guid,
+						EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0x1, 0));
 
 		probe_stop(&session);
 		if (enabled) {
@@ -208,7 +209,7 @@ void probe_enable_control_guid(struct kit_finding *finding)
 {
 	struct probe_session session;
 
-	if (started(finding, &session, 1, &user)) {
+	if (start_session(finding, &session, 1, &user)) {
 		finding_status(finding, "EnableTraceEx2 of SystemTraceControlGuid",
 			       ERROR_INVALID_PARAMETER,
 			       probe_enable(&session, &control_guid,
@@ -221,7 +222,7 @@ void probe_enable_gone(struct kit_finding *finding)
 {
 	struct probe_session session, gone;
 
-	if (started(finding, &session, 1, &user)) {
+	if (start_session(finding, &session, 1, &user)) {
 		gone = session;
 		probe_stop(&session);
 		finding_status(finding, "EnableTraceEx2 of a session that has stopped",
@@ -255,11 +256,11 @@ void probe_disable_filters(struct kit_finding *finding)
 	static const ULONG pid = 4;
 	struct probe_session session;
 
-	if (!started(finding, &session, 1, &user)) {
+	if (!start_session(finding, &session, 1, &user)) {
 		return;
 	}
-	if (good(finding, "enabling with a filter",
-		 enable_filtered(&session, EVENT_FILTER_TYPE_PID, &pid, sizeof pid))) {
+	if (check_step(finding, "enabling with a filter",
+		       enable_filtered(&session, EVENT_FILTER_TYPE_PID, &pid, sizeof pid))) {
 		finding_status(finding, "DISABLE with the same filter", ERROR_INVALID_PARAMETER,
 			       control_filtered(&session, EVENT_CONTROL_CODE_DISABLE_PROVIDER,
 						EVENT_FILTER_TYPE_PID, &pid, sizeof pid));
@@ -274,7 +275,7 @@ void probe_filter_sizes(struct kit_finding *finding)
 	static const ULONG pids[] = { 4, 8 };
 	struct probe_session session;
 
-	if (started(finding, &session, 1, &user)) {
+	if (start_session(finding, &session, 1, &user)) {
 		finding_status(
 			finding, "a filter of 2 ids with room for one", ERROR_INVALID_PARAMETER,
 			enable_filtered(&session, EVENT_FILTER_TYPE_EVENT_ID, ids, sizeof ids));
@@ -294,7 +295,7 @@ void probe_filter_data(struct kit_finding *finding)
 	for (size_t i = 0; i < NAME; i++) {
 		name[i] = i + 1 < NAME ? 'n' : 0;
 	}
-	if (started(finding, &session, 1, &user)) {
+	if (start_session(finding, &session, 1, &user)) {
 		finding_status(finding, "a filter of 1026 bytes of executables",
 			       ERROR_INVALID_PARAMETER,
 			       enable_filtered(&session, EVENT_FILTER_TYPE_EXECUTABLE_NAME, name,
@@ -325,7 +326,7 @@ void probe_system_provider(struct kit_finding *finding)
 {
 	struct probe_session session;
 
-	if (has_system_providers(finding) && started(finding, &session, 1, &user)) {
+	if (has_system_providers(finding) && start_session(finding, &session, 1, &user)) {
 		finding_status(finding, "a system provider in a session that is no system logger",
 			       ERROR_INVALID_PARAMETER,
 			       probe_enable(&session, &system_process,
@@ -341,7 +342,8 @@ void probe_system_profile(struct kit_finding *finding)
 	ULONG status;
 
 	if (!has_system_providers(finding) ||
-	    !started(finding, &session, 1, &(struct probe_settings){ .mode = PROBE_SYSTEM })) {
+	    !start_session(finding, &session, 1,
+			   &(struct probe_settings){ .mode = PROBE_SYSTEM })) {
 		return;
 	}
 	probe_profile_privilege(false);
@@ -349,11 +351,11 @@ void probe_system_profile(struct kit_finding *finding)
 		       ERROR_PRIVILEGE_NOT_HELD,
 		       probe_enable(&session, &system_profile, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
 				    4, 0x1, 0));
-	if (good(finding, "enabling SystemProcessProvider",
-		 probe_enable(&session, &system_process, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, 0x1,
-			      0))) {
+	if (check_step(finding, "enabling SystemProcessProvider",
+		       probe_enable(&session, &system_process, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
+				    4, 0x1, 0))) {
 		status = probe_masks(session.handle, masks);
-		if (good(finding, "group masks", status)) {
+		if (check_step(finding, "group masks", status)) {
 			finding_check(finding, (masks[0] & EVENT_TRACE_FLAG_PROCESS) == 0,
 				      "with SystemProcessProvider the first mask is 0x%08lx",
 				      (unsigned long)masks[0]);
@@ -365,7 +367,7 @@ void probe_system_profile(struct kit_finding *finding)
 /* ---- records of the own provider ---- */
 
 /* What a consumer got of these records. */
-struct got {
+struct received {
 	_Atomic(unsigned) events;
 	_Atomic(unsigned) marks;
 	_Atomic(unsigned) empty;      /* without payload */
@@ -376,7 +378,7 @@ struct got {
 
 static void on_own(void *context, const EVENT_RECORD *record)
 {
-	struct got *got = context;
+	struct received *got = context;
 	uint32_t number;
 
 	if (memcmp(&record->EventHeader.ProviderId, &probe_provider_guid, sizeof(GUID)) != 0) {
@@ -397,14 +399,14 @@ static void on_own(void *context, const EVENT_RECORD *record)
 
 static bool marked(void *context)
 {
-	struct got *got = context;
+	struct received *got = context;
 
 	return atomic_load(&got->marks) > 0;
 }
 
 /* Writes marks until every consumer has got one. Returns false if one of them gets none in time. */
 static bool wait_for_marks(struct probe_provider *provider, struct probe_session *session,
-			   struct got *got, size_t count)
+			   struct received *got, size_t count)
 {
 	uint64_t end = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000);
 
@@ -426,14 +428,14 @@ static bool wait_for_marks(struct probe_provider *provider, struct probe_session
 static void compare_consumers(struct kit_finding *finding, struct probe_provider *provider,
 			      struct probe_session *session)
 {
-	struct got got[2] = { 0 };
+	struct received got[2] = { 0 };
 	struct probe_consumer consumers[2] = { { .on_record = on_own, .context = &got[0] },
 					       { .on_record = on_own, .context = &got[1] } };
 	ULONG first = probe_consume(&consumers[0], session->name);
 	ULONG second = probe_consume(&consumers[1], session->name);
 	bool both = false;
 
-	if (good(finding, "the first consumer", first)) {
+	if (check_step(finding, "the first consumer", first)) {
 		finding_status(finding, "OpenTraceW of the second consumer", ERROR_SUCCESS, second);
 		both = second == ERROR_SUCCESS && wait_for_marks(provider, session, got, 2);
 	}
@@ -465,13 +467,13 @@ void probe_two_consumers(struct kit_finding *finding)
 	struct probe_provider provider;
 	struct probe_session session;
 
-	if (!opened(finding, &provider)) {
+	if (!open_provider(finding, &provider)) {
 		return;
 	}
-	if (started(finding, &session, 1, &user)) {
-		if (good(finding, "enabling",
-			 probe_enable(&session, &probe_provider_guid,
-				      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0))) {
+	if (start_session(finding, &session, 1, &user)) {
+		if (check_step(finding, "enabling",
+			       probe_enable(&session, &probe_provider_guid,
+					    EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0))) {
 			compare_consumers(finding, &provider, &session);
 		}
 		probe_stop(&session);
@@ -485,11 +487,11 @@ static void look_at_items(struct kit_finding *finding, struct probe_provider *pr
 	static const unsigned expected[] = { EVENT_HEADER_EXT_TYPE_SID, EVENT_HEADER_EXT_TYPE_TS_ID,
 					     EVENT_HEADER_EXT_TYPE_PROCESS_START_KEY };
 	enum { EXPECTED = sizeof expected / sizeof expected[0] };
-	struct got got = { 0 };
+	struct received got = { 0 };
 	struct probe_consumer consumer = { .on_record = on_own, .context = &got };
 	bool came;
 
-	if (!good(finding, "OpenTraceW", probe_consume(&consumer, session->name))) {
+	if (!check_step(finding, "OpenTraceW", probe_consume(&consumer, session->name))) {
 		return;
 	}
 	came = wait_for_marks(provider, session, &got, 1);
@@ -520,14 +522,14 @@ void probe_items(struct kit_finding *finding)
 	struct probe_provider provider;
 	struct probe_session session;
 
-	if (!opened(finding, &provider)) {
+	if (!open_provider(finding, &provider)) {
 		return;
 	}
-	if (started(finding, &session, 1, &user)) {
-		if (good(finding, "enabling with properties",
-			 EnableTraceEx2(session.handle, &probe_provider_guid,
-					EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, WAIT_MS,
-					&parameters))) {
+	if (start_session(finding, &session, 1, &user)) {
+		if (check_step(finding, "enabling with properties",
+			       EnableTraceEx2(session.handle, &probe_provider_guid,
+					      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, WAIT_MS,
+					      &parameters))) {
 			look_at_items(finding, &provider, &session);
 		}
 		probe_stop(&session);
@@ -536,26 +538,27 @@ void probe_items(struct kit_finding *finding)
 }
 
 /* The kit's provider, a session that has it enabled, and a consumer of that session. */
-struct own {
+struct own_session {
 	struct probe_provider provider;
 	struct probe_session session;
 	struct probe_consumer consumer;
-	struct got got;
+	struct received got;
 };
 
 /* Opens all three. On failure returns false and closes what it has opened. */
-static bool own_begin(struct kit_finding *finding, struct own *own)
+static bool own_begin(struct kit_finding *finding, struct own_session *own)
 {
-	if (!opened(finding, &own->provider)) {
+	if (!open_provider(finding, &own->provider)) {
 		return false;
 	}
 	own->consumer.on_record = on_own;
 	own->consumer.context = &own->got;
-	if (started(finding, &own->session, 1, &user)) {
-		if (good(finding, "enabling",
-			 probe_enable(&own->session, &probe_provider_guid,
-				      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0)) &&
-		    good(finding, "OpenTraceW", probe_consume(&own->consumer, own->session.name))) {
+	if (start_session(finding, &own->session, 1, &user)) {
+		if (check_step(finding, "enabling",
+			       probe_enable(&own->session, &probe_provider_guid,
+					    EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0)) &&
+		    check_step(finding, "OpenTraceW",
+			       probe_consume(&own->consumer, own->session.name))) {
 			if (wait_for_marks(&own->provider, &own->session, &own->got, 1)) {
 				return true;
 			}
@@ -570,7 +573,7 @@ static bool own_begin(struct kit_finding *finding, struct own *own)
 
 /* Stops the session and closes all three. Returns whether the consumer ended by itself when its
  * session was stopped. */
-static bool own_end(struct own *own)
+static bool own_end(struct own_session *own)
 {
 	bool ended;
 
@@ -582,7 +585,7 @@ static bool own_end(struct own *own)
 
 void probe_session_end(struct kit_finding *finding)
 {
-	struct own own = { 0 };
+	struct own_session own = { 0 };
 
 	if (own_begin(finding, &own)) {
 		bool ended = own_end(&own);
@@ -595,7 +598,7 @@ void probe_session_end(struct kit_finding *finding)
 void probe_empty_payload(struct kit_finding *finding)
 {
 	const EVENT_DESCRIPTOR descriptor = { .Id = 2, .Level = 4, .Keyword = 1 };
-	struct own own = { 0 };
+	struct own_session own = { 0 };
 	ULONG status;
 	bool came;
 
@@ -606,7 +609,7 @@ void probe_empty_payload(struct kit_finding *finding)
 	status = EventWriteTransfer(own.provider.handle, &descriptor, NULL, NULL, 0, NULL);
 	came = wait_for_marks(&own.provider, &own.session, &own.got, 1);
 	own_end(&own);
-	if (good(finding, "EventWriteTransfer", status)) {
+	if (check_step(finding, "EventWriteTransfer", status)) {
 		if (!came || atomic_load(&own.got.empty) == 0) {
 			finding_skip(finding, "the event does not arrive", ERROR_TIMEOUT);
 		} else {
@@ -619,14 +622,14 @@ void probe_empty_payload(struct kit_finding *finding)
 
 void probe_enabled_is_reported(struct kit_finding *finding)
 {
-	struct own own = { 0 };
+	struct own_session own = { 0 };
 
 	if (!own_begin(finding, &own)) {
 		return;
 	}
-	if (good(finding, "enabling again",
-		 probe_enable(&own.session, &probe_provider_guid,
-			      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, 0, 0))) {
+	if (check_step(finding, "enabling again",
+		       probe_enable(&own.session, &probe_provider_guid,
+				    EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, 0, 0))) {
 		bool disabled = running_is_disabled(&probe_provider_guid, own.session.handle);
 
 		finding_check(finding, !disabled, "it is %s",
@@ -643,7 +646,7 @@ static const GUID event_tracing = {
 };
 
 /* Numbers of events of that provider that this process caused. */
-struct changes {
+struct session_changes {
 	_Atomic(unsigned) starts;
 	_Atomic(unsigned) stops;
 };
@@ -651,7 +654,7 @@ struct changes {
 static void on_change(void *context, const EVENT_RECORD *record)
 {
 	enum { EVENT_STARTED = 10, EVENT_STOPPED = 11 };
-	struct changes *changes = context;
+	struct session_changes *changes = context;
 	USHORT id = record->EventHeader.EventDescriptor.Id;
 
 	if (memcmp(&record->EventHeader.ProviderId, &event_tracing, sizeof(GUID)) != 0 ||
@@ -665,7 +668,7 @@ static void on_change(void *context, const EVENT_RECORD *record)
 struct change_probe {
 	struct probe_session session;
 	struct probe_consumer consumer;
-	struct changes changes;
+	struct session_changes changes;
 };
 
 static bool has_stop(void *context)
@@ -687,14 +690,15 @@ static bool see_changes(struct kit_finding *finding, struct change_probe *probe,
 	memset(probe, 0, sizeof *probe);
 	probe->consumer.on_record = on_change;
 	probe->consumer.context = &probe->changes;
-	if (!started(finding, &probe->session, 1, &user)) {
+	if (!start_session(finding, &probe->session, 1, &user)) {
 		return false;
 	}
-	if (good(finding, "OpenTraceW", probe_consume(&probe->consumer, probe->session.name))) {
-		if (good(finding, "enabling Kernel-EventTracing",
-			 probe_enable(&probe->session, &event_tracing,
-				      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0)) &&
-		    started(finding, &other, 2, &user)) {
+	if (check_step(finding, "OpenTraceW",
+		       probe_consume(&probe->consumer, probe->session.name))) {
+		if (check_step(finding, "enabling Kernel-EventTracing",
+			       probe_enable(&probe->session, &event_tracing,
+					    EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0)) &&
+		    start_session(finding, &other, 2, &user)) {
 			probe_stop(&other);
 			probe_wait(has_stop, probe, WAIT_MS);
 			*before = atomic_load(&probe->changes.stops);
@@ -789,10 +793,11 @@ static bool kernel_begin(struct kit_finding *finding, struct kernel_probe *probe
 	memset(probe, 0, sizeof *probe);
 	probe->consumer.on_record = on_kernel;
 	probe->consumer.context = &probe->counts;
-	if (!started(finding, &probe->session, 1, &settings)) {
+	if (!start_session(finding, &probe->session, 1, &settings)) {
 		return false;
 	}
-	if (!good(finding, "OpenTraceW", probe_consume(&probe->consumer, probe->session.name))) {
+	if (!check_step(finding, "OpenTraceW",
+			probe_consume(&probe->consumer, probe->session.name))) {
 		probe_stop(&probe->session);
 		return false;
 	}
@@ -838,8 +843,9 @@ void probe_rundown_once(struct kit_finding *finding)
 	}
 	if (!probe_wait(has_own_start, &probe, WAIT_MS)) {
 		finding_check(finding, false, "no DCStart of this process within %d ms", WAIT_MS);
-	} else if (good(finding, "switching off", set_masks(&probe, 0)) &&
-		   good(finding, "switching on", set_masks(&probe, EVENT_TRACE_FLAG_PROCESS))) {
+	} else if (check_step(finding, "switching off", set_masks(&probe, 0)) &&
+		   check_step(finding, "switching on",
+			      set_masks(&probe, EVENT_TRACE_FLAG_PROCESS))) {
 		bool again = probe_wait(has_second_start, &probe, WAIT_MS);
 
 		finding_check(finding, again,
@@ -872,9 +878,9 @@ void probe_file_names(struct kit_finding *finding)
 			  EVENT_TRACE_FLAG_DISK_IO | EVENT_TRACE_FLAG_DISK_FILE_IO)) {
 		return;
 	}
-	if (good(finding, "enabling the rundown provider",
-		 probe_enable(&probe.session, &rundown_provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
-			      0, KEYWORD, 0))) {
+	if (check_step(finding, "enabling the rundown provider",
+		       probe_enable(&probe.session, &rundown_provider,
+				    EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, KEYWORD, 0))) {
 		bool reported = probe_wait(has_file_name, &probe, WAIT_MS);
 		unsigned before = atomic_load(&probe.counts.file_names);
 

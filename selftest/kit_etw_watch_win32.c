@@ -154,7 +154,7 @@ void kit_samples_end(struct kit_samples *samples, struct etw_text *csv)
 enum { TYPES = 512, TIMELINE_MS = 1500, TIMELINE_QUIET_MS = 300 };
 
 /* Counts of the records with one class (or provider) and opcode (or id). */
-struct type {
+struct record_type {
 	GUID guid;
 	unsigned number;
 	bool classic;
@@ -170,7 +170,7 @@ enum phase { BEFORE_NAMES, BEFORE_STOP, AFTER_STOP };
 
 struct timeline {
 	_Atomic(int) phase;
-	struct type *types; /* used by the consumer's thread until it has ended */
+	struct record_type *types; /* used by the consumer's thread until it has ended */
 	size_t count;
 	uint64_t unlisted; /* records of types beyond TYPES */
 };
@@ -181,8 +181,8 @@ static void on_timeline(void *context, const EVENT_RECORD *record)
 	const EVENT_HEADER *header = &record->EventHeader;
 	bool classic = (header->Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER) != 0;
 	unsigned number = classic ? header->EventDescriptor.Opcode : header->EventDescriptor.Id;
-	struct type *type = timeline->types;
-	struct type *end = type + timeline->count;
+	struct record_type *type = timeline->types;
+	struct record_type *end = type + timeline->count;
 
 	while (type < end && (type->number != number || type->classic != classic ||
 			      memcmp(&type->guid, &header->ProviderId, sizeof(GUID)) != 0)) {
@@ -194,11 +194,11 @@ static void on_timeline(void *context, const EVENT_RECORD *record)
 	}
 	if (type == end) {
 		timeline->count++;
-		*type = (struct type){ .guid = header->ProviderId,
-				       .number = number,
-				       .classic = classic,
-				       .first_ns = os_monotonic_ns(),
-				       .first_time = header->TimeStamp.QuadPart };
+		*type = (struct record_type){ .guid = header->ProviderId,
+					      .number = number,
+					      .classic = classic,
+					      .first_ns = os_monotonic_ns(),
+					      .first_time = header->TimeStamp.QuadPart };
 	}
 	switch ((enum phase)timeline->phase) {
 	case BEFORE_NAMES:
@@ -245,7 +245,7 @@ static void add_moment(struct etw_text *csv, const char *what, uint64_t start_ns
 static void add_types(struct etw_text *csv, const struct timeline *timeline, uint64_t start_ns)
 {
 	for (size_t i = 0; i < timeline->count; i++) {
-		const struct type *type = &timeline->types[i];
+		const struct record_type *type = &timeline->types[i];
 
 		text_add_format(csv, "records,%s/%u,", class_name(&type->guid), type->number);
 		add_guid(csv, &type->guid);

@@ -46,7 +46,7 @@ const GUID probe_provider_guid = {
 
 /* ---- reports of a probe ---- */
 
-static void say(struct kit_finding *finding, const char *format, va_list arguments)
+static void add_sentence(struct kit_finding *finding, const char *format, va_list arguments)
 {
 	char text[256];
 
@@ -59,7 +59,7 @@ void finding_say(struct kit_finding *finding, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	say(finding, format, arguments);
+	add_sentence(finding, format, arguments);
 	va_end(arguments);
 }
 
@@ -68,7 +68,7 @@ void finding_check(struct kit_finding *finding, bool holds, const char *format, 
 	va_list arguments;
 
 	va_start(arguments, format);
-	say(finding, format, arguments);
+	add_sentence(finding, format, arguments);
 	va_end(arguments);
 	if (finding->skipped) {
 		return;
@@ -284,16 +284,6 @@ ULONG probe_consume(struct probe_consumer *consumer, const WCHAR *session)
 	return ERROR_SUCCESS;
 }
 
-uint64_t probe_consumer_records(struct probe_consumer *consumer)
-{
-	uint64_t records;
-
-	os_mutex_lock(&consumer->lock);
-	records = consumer->records;
-	os_mutex_unlock(&consumer->lock);
-	return records;
-}
-
 bool probe_consumer_end(struct probe_consumer *consumer)
 {
 	uint64_t until = os_monotonic_ns() + CONSUMER_END_MS * NS_PER_MS;
@@ -477,7 +467,7 @@ static void enable_all_groups(struct etw_text *csv, const struct probe_session *
 }
 
 /* Starts the session; without the privilege for samples, without them. */
-static ULONG start(struct probe_session *session, const WCHAR *path, ULONG flags)
+static ULONG start_kernel_session(struct probe_session *session, const WCHAR *path, ULONG flags)
 {
 	const struct probe_settings settings = { .mode = EVENT_TRACE_SYSTEM_LOGGER_MODE |
 							 EVENT_TRACE_FILE_MODE_SEQUENTIAL,
@@ -510,7 +500,7 @@ bool kit_record_kernel(const char *path, unsigned ms, struct etw_text *csv)
 		flags &= ~(ULONG)EVENT_TRACE_FLAG_PROFILE;
 	}
 	requested[0] = flags;
-	status = start(&session, wide, flags);
+	status = start_kernel_session(&session, wide, flags);
 	add_masks(csv, "StartTraceW with all flags", status, requested);
 	if (status == ERROR_SUCCESS) {
 		add_masks_of(csv, "the masks after it", &session);

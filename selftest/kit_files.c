@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the files of the kit, with pseudonyms in place of names. */
+/* Writes the files of the kit, with pseudonyms in context of names. */
 #include "selftest/kit_files.h"
 
 #include <inttypes.h>
@@ -48,14 +48,14 @@ struct kit_mask {
 };
 
 /* A text that is being read, with what is known about its quotes. */
-struct reading {
+struct text_reading {
 	const char *text, *end;
 	bool quoted;        /* the position is between double quotes; a line ends them */
 	const char *closes; /* the quote that ends the value, even if a backslash precedes it */
 };
 
 /* The context of a path, which determines how it ends. */
-struct place {
+struct path_context {
 	char opened; /* the character before the path; NUL: there is none */
 	bool quoted;
 };
@@ -120,13 +120,13 @@ static bool in_word(char c)
 }
 
 /* Returns whether the character at `at` ends a path. */
-static bool ends_path(const char *at, const char *end, struct place place)
+static bool ends_path(const char *at, const char *end, struct path_context context)
 {
 	switch (*at) {
 	case ':': /* "a.txt:stream" does not end at the colon */
 		return at + 1 == end || !is_alphanumeric(at[1]);
 	case '\'': /* "Anna's" does not end at the apostrophe */
-		return place.opened == '\'' && !place.quoted &&
+		return context.opened == '\'' && !context.quoted &&
 		       (at + 1 == end || !is_alphanumeric(at[1]));
 	default:
 		return *at == '\0' || strchr("\n\r\t\"|<>*", *at) != NULL;
@@ -149,10 +149,10 @@ static bool is_separator(char c, bool slashes)
 	return c == '\\' || (slashes && c == '/');
 }
 
-static bool path_ends(const char *at, const char *end, struct place place)
+static bool path_ends(const char *at, const char *end, struct path_context context)
 {
-	return at == end || ends_path(at, end, place) ||
-	       (place.opened == '=' && !place.quoted && field_follows(at, end));
+	return at == end || ends_path(at, end, context) ||
+	       (context.opened == '=' && !context.quoted && field_follows(at, end));
 }
 
 /* Returns whether a backslash escapes the quote at `at`: \". */
@@ -233,16 +233,17 @@ static void add_part(struct kit_mask *mask, struct etw_text *out, const char *pa
  * Copies separators and replaces parts until the path ends; returns what follows. The path begins
  * at `start`, and its first separator or part at `at`.
  */
-static const char *add_path(struct kit_mask *mask, struct etw_text *out, struct reading *reading,
-			    const char *start, const char *at, bool slashes)
+static const char *add_path(struct kit_mask *mask, struct etw_text *out,
+			    struct text_reading *reading, const char *start, const char *at,
+			    bool slashes)
 {
-	const struct place place = { .opened = start > reading->text ? start[-1] : '\0',
-				     .quoted = reading->quoted };
+	const struct path_context context = { .opened = start > reading->text ? start[-1] : '\0',
+					      .quoted = reading->quoted };
 	const char *end = reading->end;
 	size_t run = 0, former = 0; /* lengths of the separators before the last part and before the
 				       part before it */
 
-	while (!path_ends(at, end, place)) {
+	while (!path_ends(at, end, context)) {
 		const char *from = at;
 
 		while (at < end && is_separator(*at, slashes)) {
@@ -255,7 +256,7 @@ static const char *add_path(struct kit_mask *mask, struct etw_text *out, struct 
 			run = (size_t)(at - from);
 		}
 		from = at;
-		while (!path_ends(at, end, place) && !is_separator(*at, slashes)) {
+		while (!path_ends(at, end, context) && !is_separator(*at, slashes)) {
 			at++;
 		}
 		add_part(mask, out, from, (size_t)(at - from),
@@ -263,7 +264,7 @@ static const char *add_path(struct kit_mask *mask, struct etw_text *out, struct 
 	}
 	if (at < end && *at == '"' && is_escaped(reading->text, at) &&
 	    (former > 0 ? former % 2 == 1 :
-			  place.opened == '"' && !is_escaped(reading->text, start - 1))) {
+			  context.opened == '"' && !is_escaped(reading->text, start - 1))) {
 		reading->closes = at;
 	}
 	return at;
@@ -311,8 +312,8 @@ static const char *add_account(struct kit_mask *mask, struct etw_text *out, cons
 }
 
 /* Adds the word that begins at `at`, or its pseudonym. Returns the position after it. */
-static const char *add_word(struct kit_mask *mask, struct etw_text *out, struct reading *reading,
-			    const char *at)
+static const char *add_word(struct kit_mask *mask, struct etw_text *out,
+			    struct text_reading *reading, const char *at)
 {
 	const char *end = reading->end;
 	const struct mask_name *name = listed(mask, at, end);
@@ -345,7 +346,7 @@ static const char *add_word(struct kit_mask *mask, struct etw_text *out, struct 
 
 void kit_mask_add(struct kit_mask *mask, struct etw_text *out, const char *text, size_t size)
 {
-	struct reading reading = { .text = text, .end = text + size };
+	struct text_reading reading = { .text = text, .end = text + size };
 
 	for (const char *at = text; at < reading.end;) {
 		if (*at == '\n') {

@@ -198,7 +198,7 @@ struct sorted_row {
 	const struct kernel_row *row;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
 	const struct kernel_row *x = ((const struct sorted_row *)a)->row;
 	const struct kernel_row *y = ((const struct sorted_row *)b)->row;
@@ -244,7 +244,7 @@ void kit_kernel_table(const struct kit_kernel *kernel, struct etw_text *csv)
 		}
 	}
 	if (count > 0) {
-		qsort(sorted, count, sizeof *sorted, compare);
+		qsort(sorted, count, sizeof *sorted, compare_rows);
 	}
 	for (size_t i = 0; i < count; i++) {
 		add_row(csv, sorted[i].row);

@@ -281,7 +281,7 @@ struct pdh {
 
 /* Finds a function of the DLL by its name. The pointer is copied, because a cast between function
  * pointers causes a warning. */
-static bool find(const struct pdh *pdh, const char *name, void *function)
+static bool find_function(const struct pdh *pdh, const char *name, void *function)
 {
 	FARPROC found = GetProcAddress(pdh->library, name);
 
@@ -292,11 +292,11 @@ static bool find(const struct pdh *pdh, const char *name, void *function)
 static bool load_pdh(struct pdh *pdh)
 {
 	pdh->library = LoadLibraryExW(L"pdh.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
-	return pdh->library && find(pdh, "PdhOpenQueryW", &pdh->open) &&
-	       find(pdh, "PdhAddEnglishCounterW", &pdh->add) &&
-	       find(pdh, "PdhCollectQueryData", &pdh->collect) &&
-	       find(pdh, "PdhGetRawCounterArrayW", &pdh->raw) &&
-	       find(pdh, "PdhCloseQuery", &pdh->close);
+	return pdh->library && find_function(pdh, "PdhOpenQueryW", &pdh->open) &&
+	       find_function(pdh, "PdhAddEnglishCounterW", &pdh->add) &&
+	       find_function(pdh, "PdhCollectQueryData", &pdh->collect) &&
+	       find_function(pdh, "PdhGetRawCounterArrayW", &pdh->raw) &&
+	       find_function(pdh, "PdhCloseQuery", &pdh->close);
 }
 
 /* Returns the sum over all instances of a counter. */
@@ -430,7 +430,7 @@ enum { STEP_MS = 15000, LOOK_MS = 100, RESTART_MS = 1000, FAILURE_RESET_S = 60 }
 
 #define NS_PER_MS UINT64_C(1000000)
 
-struct cycle {
+struct service_cycle {
 	SC_HANDLE manager;
 	SC_HANDLE service;
 	struct etw_text *csv;
@@ -438,7 +438,7 @@ struct cycle {
 	struct etw_error *err;
 };
 
-static SERVICE_STATUS_PROCESS status_of(const struct cycle *cycle)
+static SERVICE_STATUS_PROCESS status_of(const struct service_cycle *cycle)
 {
 	SERVICE_STATUS_PROCESS status = { 0 };
 	DWORD size;
@@ -451,7 +451,7 @@ static SERVICE_STATUS_PROCESS status_of(const struct cycle *cycle)
 }
 
 /* Ends a step and adds its line. If the step failed, its status is GetLastError(). */
-static bool step(struct cycle *cycle, const char *what, bool worked)
+static bool end_step(struct service_cycle *cycle, const char *what, bool worked)
 {
 	DWORD error = worked ? ERROR_SUCCESS : GetLastError();
 	SERVICE_STATUS_PROCESS status = status_of(cycle);
@@ -469,7 +469,7 @@ static bool step(struct cycle *cycle, const char *what, bool worked)
 }
 
 /* Waits until the service is in this state with a process other than not_process. */
-static bool reaches(const struct cycle *cycle, DWORD state, DWORD not_process)
+static bool wait_for_state(const struct service_cycle *cycle, DWORD state, DWORD not_process)
 {
 	for (unsigned waited = 0; waited < STEP_MS; waited += LOOK_MS) {
 		SERVICE_STATUS_PROCESS status = status_of(cycle);
@@ -484,7 +484,7 @@ static bool reaches(const struct cycle *cycle, DWORD state, DWORD not_process)
 	return false;
 }
 
-static bool kill(DWORD id)
+static bool kill_process(DWORD id)
 {
 	HANDLE process = OpenProcess(PROCESS_TERMINATE | SYNCHRONIZE, FALSE, id);
 	bool killed;
@@ -499,14 +499,14 @@ static bool kill(DWORD id)
 }
 
 /* Removes the service. On failure returns false and sets GetLastError(). */
-static bool remove_service(struct cycle *cycle)
+static bool remove_service(struct service_cycle *cycle)
 {
 	SERVICE_STATUS status;
 	DWORD error;
 	bool removed;
 
 	if (ControlService(cycle->service, SERVICE_CONTROL_STOP, &status)) {
-		reaches(cycle, SERVICE_STOPPED, 0);
+		wait_for_state(cycle, SERVICE_STOPPED, 0);
 	}
 	removed = DeleteService(cycle->service);
 	error = GetLastError();
@@ -516,7 +516,7 @@ static bool remove_service(struct cycle *cycle)
 	return removed;
 }
 
-static bool install(struct cycle *cycle, const wchar_t *line)
+static bool install_service(struct service_cycle *cycle, const wchar_t *line)
 {
 	SC_ACTION restart = { SC_ACTION_RESTART, RESTART_MS };
 	SERVICE_FAILURE_ACTIONSW failure = { .dwResetPeriod = FAILURE_RESET_S,
@@ -531,33 +531,34 @@ static bool install(struct cycle *cycle, const wchar_t *line)
 					L"ETW exporter for Prometheus (probe)", SERVICE_ALL_ACCESS,
 					SERVICE_WIN32_OWN_PROCESS, SERVICE_DEMAND_START,
 					SERVICE_ERROR_NORMAL, line, NULL, NULL, NULL, NULL, NULL);
-	return step(cycle, "install", cycle->service != NULL) &&
-	       step(cycle, "restart after a crash",
-		    ChangeServiceConfig2W(cycle->service, SERVICE_CONFIG_FAILURE_ACTIONS,
-					  &failure));
+	return end_step(cycle, "install", cycle->service != NULL) &&
+	       end_step(cycle, "restart after a crash",
+			ChangeServiceConfig2W(cycle->service, SERVICE_CONFIG_FAILURE_ACTIONS,
+					      &failure));
 }
 
-static bool live(struct cycle *cycle)
+static bool run_through_life(struct service_cycle *cycle)
 {
 	SERVICE_STATUS status;
 	DWORD process;
 	bool restarted;
 
-	if (!step(cycle, "start", StartServiceW(cycle->service, 0, NULL)) ||
-	    !step(cycle, "runs", reaches(cycle, SERVICE_RUNNING, 0))) {
+	if (!end_step(cycle, "start", StartServiceW(cycle->service, 0, NULL)) ||
+	    !end_step(cycle, "runs", wait_for_state(cycle, SERVICE_RUNNING, 0))) {
 		return false;
 	}
 	process = status_of(cycle).dwProcessId;
-	if (!step(cycle, "kill", kill(process))) {
+	if (!end_step(cycle, "kill", kill_process(process))) {
 		return false;
 	}
-	restarted = step(cycle, "runs again", reaches(cycle, SERVICE_RUNNING, process));
+	restarted = end_step(cycle, "runs again", wait_for_state(cycle, SERVICE_RUNNING, process));
 	if (!restarted) { /* the stop is tried even so */
 		StartServiceW(cycle->service, 0, NULL);
-		reaches(cycle, SERVICE_RUNNING, process);
+		wait_for_state(cycle, SERVICE_RUNNING, process);
 	}
-	return step(cycle, "stop", ControlService(cycle->service, SERVICE_CONTROL_STOP, &status)) &&
-	       step(cycle, "stopped", reaches(cycle, SERVICE_STOPPED, 0)) && restarted;
+	return end_step(cycle, "stop",
+			ControlService(cycle->service, SERVICE_CONTROL_STOP, &status)) &&
+	       end_step(cycle, "stopped", wait_for_state(cycle, SERVICE_STOPPED, 0)) && restarted;
 }
 
 /* Returns the path of the exporter in the folder of this program, which the caller frees. Returns
@@ -618,7 +619,7 @@ static wchar_t *service_line(const char *program, const char *config_file)
 
 bool kit_service_cycle(const char *config_file, struct etw_text *csv, struct etw_error *err)
 {
-	struct cycle cycle = { .csv = csv, .step_ns = os_monotonic_ns(), .err = err };
+	struct service_cycle cycle = { .csv = csv, .step_ns = os_monotonic_ns(), .err = err };
 	char *program = exporter_path(err);
 	wchar_t *line = program ? service_line(program, config_file) : NULL;
 	bool done = false;
@@ -632,10 +633,10 @@ bool kit_service_cycle(const char *config_file, struct etw_text *csv, struct etw
 		return error_no_memory(err, "the service");
 	}
 	cycle.manager = OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT | SC_MANAGER_CREATE_SERVICE);
-	if (step(&cycle, "service manager", cycle.manager != NULL)) {
-		done = install(&cycle, line) && live(&cycle);
+	if (end_step(&cycle, "service manager", cycle.manager != NULL)) {
+		done = install_service(&cycle, line) && run_through_life(&cycle);
 		if (cycle.service) {
-			done = step(&cycle, "remove", remove_service(&cycle)) && done;
+			done = end_step(&cycle, "remove", remove_service(&cycle)) && done;
 		}
 		CloseServiceHandle(cycle.manager);
 	}

@@ -61,15 +61,15 @@ struct expected {
 
 enum comparison { EXACTLY, AT_LEAST };
 
-struct label {
+struct row_label {
 	const char *name, *value;
 };
 
 /* A row sums the samples of a family that have these labels. */
-struct row {
+struct self_test_row {
 	const char *what;
 	const char *family;
-	struct label labels[2]; /* an entry with name NULL is unused */
+	struct row_label labels[2]; /* an entry with name NULL is unused */
 	enum comparison comparison;
 	bool of_process; /* sums samples of our process, counted from the beginning of the activity
 			  */
@@ -99,7 +99,7 @@ struct row {
 	}
 
 /* clang-format off */
-static const struct row rows[] = {
+static const struct self_test_row rows[] = {
 	{ "event records delivered", "etw_consumer_records_total", .comparison = AT_LEAST, EXPECT(some),
 	  .look_at = "the log, and whether another program stops the session: nothing arrives" },
 	{ "processes started", "etw_process_starts_total", OF_US, EXPECT(done.processes),
@@ -205,7 +205,7 @@ static bool has_label(const struct visited_sample *sample, const char *name, con
 }
 
 /* Returns whether the row sums this sample of its family. */
-static bool is_counted(const struct counting *counting, const struct row *row,
+static bool is_counted(const struct counting *counting, const struct self_test_row *row,
 		       const struct visited_sample *sample)
 {
 	if (row->of_process && !has_label(sample, "process", counting->process)) {
@@ -216,7 +216,7 @@ static bool is_counted(const struct counting *counting, const struct row *row,
 		return false;
 	}
 	for (size_t i = 0; i < sizeof row->labels / sizeof row->labels[0]; i++) {
-		const struct label *label = &row->labels[i];
+		const struct row_label *label = &row->labels[i];
 
 		if (label->name && !has_label(sample, label->name, label->value)) {
 			return false;
@@ -445,8 +445,8 @@ static void add_row(struct etw_text *report, const struct self_test_result *resu
 }
 
 /* Returns the result of a row. Its texts are borrowed from the row and from *expected. */
-static struct self_test_result result_of(const struct row *row, const struct expected *expected,
-					 uint64_t counted)
+static struct self_test_result result_of(const struct self_test_row *row,
+					 const struct expected *expected, uint64_t counted)
 {
 	const char *skipped = expected->done.skipped[row->part];
 	struct self_test_result result = {

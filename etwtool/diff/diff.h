@@ -116,18 +116,8 @@ struct diff {
  */
 bool diff_make_rows(struct diff *diff, struct etw_error *err);
 
-/*
- * The first returns the family of the row. The second adds the row's name: the family, and a suffix
- * for what is compared ("…_p99").
- */
-const char *diff_row_family(const struct diff *diff, const struct diff_row *row);
+/* Sets name to the row's name: its family, and a suffix for what is compared ("…_p99"). */
 void diff_row_name(const struct diff *diff, const struct diff_row *row, struct etw_text *name);
-
-/*
- * Returns the suffix that a measure adds to the name of a row; "" for the value of a counter or
- * gauge.
- */
-const char *measure_suffix(enum measure measure);
 
 /* Returns whether the options show the row; name is working memory. */
 bool diff_row_shown(const struct diff *diff, const struct diff_row *row, struct etw_text *name);
@@ -138,15 +128,6 @@ bool diff_row_differs(const struct diff_row *row);
  * same for the option `process`. An option that is not set matches every row.
  */
 void diff_find_patterns(const struct diff *diff, bool *metric, bool *process);
-
-/* Returns the value, or 0 for NaN. */
-double diff_or_zero(double value);
-
-/*
- * Adds one line for each reason to doubt the comparison with side `number`; adds nothing if there
- * is no reason.
- */
-void diff_add_doubt(struct etw_text *out, const struct diff *diff, unsigned number);
 
 /* ---- all conditions ---- */
 

@@ -65,25 +65,20 @@ static double value_of(const struct diff *diff, const struct series *series, enu
 	}
 }
 
-const char *measure_suffix(enum measure measure)
-{
-	return measures[measure].suffix;
-}
-
 bool diff_row_differs(const struct diff_row *row)
 {
 	return isnan(row->values[0]) != isnan(row->values[1]) ||
 	       (!isnan(row->values[0]) && fabs(row->values[0] - row->values[1]) > 0);
 }
 
-double diff_or_zero(double value)
+static double zero_if_nan(double value)
 {
 	return isnan(value) ? 0 : value;
 }
 
 static double larger(const double values[SIDES])
 {
-	return fmax(fabs(diff_or_zero(values[0])), fabs(diff_or_zero(values[1])));
+	return fmax(fabs(zero_if_nan(values[0])), fabs(zero_if_nan(values[1])));
 }
 
 /* The sums over all series of a family. */
@@ -93,7 +88,7 @@ struct sums {
 
 static void weigh(const struct diff *diff, struct diff_row *row, const struct sums *sums)
 {
-	double change = fabs(diff_or_zero(row->values[1]) - diff_or_zero(row->values[0]));
+	double change = fabs(zero_if_nan(row->values[1]) - zero_if_nan(row->values[0]));
 	double most = larger(row->values), share = 0;
 
 	if (measures[row->measure].adds_up) {
@@ -125,12 +120,12 @@ static void add_series(struct diff *diff, const struct series *series, struct su
 		*row = (struct diff_row){ .series = series, .measure = m };
 		for (unsigned side = 0; side < SIDES; side++) {
 			row->values[side] = value_of(diff, series, m, side);
-			sums->of[m][side] += fabs(diff_or_zero(row->values[side]));
+			sums->of[m][side] += fabs(zero_if_nan(row->values[side]));
 		}
 	}
 }
 
-const char *diff_row_family(const struct diff *diff, const struct diff_row *row)
+static const char *family_of(const struct diff *diff, const struct diff_row *row)
 {
 	return diff->table.families[row->series->family].name;
 }
@@ -138,7 +133,7 @@ const char *diff_row_family(const struct diff *diff, const struct diff_row *row)
 void diff_row_name(const struct diff *diff, const struct diff_row *row, struct etw_text *name)
 {
 	text_clear(name);
-	text_add_string(name, diff_row_family(diff, row));
+	text_add_string(name, family_of(diff, row));
 	text_add_string(name, measures[row->measure].suffix);
 	if (name->failed) {
 		memory_note_loss();
@@ -155,7 +150,7 @@ static int compare_rows(const void *a, const void *b)
 	if (x->weight < y->weight || x->weight > y->weight) {
 		return x->weight < y->weight ? 1 : -1;
 	}
-	order = strcmp(diff_row_family(sorted, x), diff_row_family(sorted, y));
+	order = strcmp(family_of(sorted, x), family_of(sorted, y));
 	if (order == 0) {
 		order = strcmp(x->series->labels, y->series->labels);
 	}
@@ -193,8 +188,8 @@ static bool matches_metric(const struct diff *diff, const struct diff_row *row,
 		return true;
 	}
 	diff_row_name(diff, row, name);
-	return !name->failed && (glob_matches(pattern, name->data) ||
-				 glob_matches(pattern, diff_row_family(diff, row)));
+	return !name->failed &&
+	       (glob_matches(pattern, name->data) || glob_matches(pattern, family_of(diff, row)));
 }
 
 static bool matches_process(const struct diff *diff, const struct diff_row *row,
@@ -413,7 +408,7 @@ static bool add_declared(struct declared_names *names, const struct metric *metr
 	}
 	names->rows = grown;
 	grown = &grown[names->count++];
-	text_add_format(&name, "%s%s", metric->name, measure_suffix(measure));
+	text_add_format(&name, "%s%s", metric->name, measures[measure].suffix);
 	*grown =
 		(struct declared_name){ .name = name.failed ? NULL :
 							      text_duplicate(name.data, name.size),
@@ -629,8 +624,8 @@ static int judge(const struct fail_if *condition, const struct diff *diff)
 		if (name.failed || !fail_if_selects(condition, name.data, row->series)) {
 			continue;
 		}
-		a += diff_or_zero(row->values[0]);
-		b += diff_or_zero(row->values[1]);
+		a += zero_if_nan(row->values[0]);
+		b += zero_if_nan(row->values[1]);
 		selected++;
 		if (!fail_if_sums(condition) &&
 		    fail_if_holds(condition, row->values[0], row->values[1])) {

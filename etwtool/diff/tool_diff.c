@@ -48,7 +48,11 @@ static void add_side_text(struct etw_text *out, const struct diff *diff, unsigne
 	text_add_char(out, '\n');
 }
 
-void diff_add_doubt(struct etw_text *out, const struct diff *diff, unsigned number)
+/*
+ * Adds one line for each reason to doubt the comparison with side `number`; adds nothing if there
+ * is no reason.
+ */
+static void add_doubt(struct etw_text *out, const struct diff *diff, unsigned number)
 {
 	const struct etw_source_statistics *source = &diff->sides[number].source;
 	char letter = number == 0 ? 'A' : 'B';
@@ -140,7 +144,7 @@ static void diff_add_text(struct etw_text *out, const struct diff *diff)
 		add_side_text(out, diff, i);
 	}
 	for (unsigned i = 0; i < SIDES; i++) {
-		diff_add_doubt(out, diff, i);
+		add_doubt(out, diff, i);
 	}
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct diff_row *row = &diff->rows[i];
@@ -287,7 +291,7 @@ static void diff_add_csv(struct etw_text *out, const struct diff *diff)
 
 enum diff_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 
-struct request {
+struct diff_request {
 	struct tool_arguments arguments;
 	const char *config; /* NULL: not given */
 	struct conditions conditions;
@@ -307,13 +311,7 @@ static void on_record(void *context, struct recording *recording, const struct e
 	record_times_add(&side->times, record);
 }
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "diff", "%s", sentence);
-}
-
-static bool read_side(struct diff *diff, struct request *request, unsigned number,
+static bool read_side(struct diff *diff, struct diff_request *request, unsigned number,
 		      struct problems *problems, struct etw_error *err)
 {
 	struct diff_side *side = &diff->sides[number];
@@ -365,7 +363,7 @@ static bool read_condition(void *member, const char *value, struct etw_error *er
 
 static const char *const formats[] = { "text", "json", "csv", NULL };
 
-#define AT(member) .offset = offsetof(struct request, member)
+#define AT(member) .offset = offsetof(struct diff_request, member)
 
 static const struct command_option option_rows[] = {
 	{ "--absolute", NULL, "compare totals, not rates", OPTION_SET, AT(options.absolute) },
@@ -392,7 +390,7 @@ static void warn_beside_csv(const struct diff *diff)
 	const char *end;
 
 	for (unsigned i = 0; i < SIDES; i++) {
-		diff_add_doubt(&doubt, diff, i);
+		add_doubt(&doubt, diff, i);
 	}
 	for (char *line = doubt.data; line && (end = strchr(line, '\n')) != NULL;
 	     line = (char *)(uintptr_t)end + 1) {
@@ -422,7 +420,7 @@ static void warn_of_patterns(const struct diff *diff)
 
 static int run(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
+	struct diff_request *request = (struct diff_request *)arguments;
 	struct diff diff = { .options = request->options };
 	struct problems problems = { 0 };
 	struct etw_error err = { 0 };
@@ -435,7 +433,7 @@ static int run(struct tool_arguments *arguments)
 	}
 	good = read_side(&diff, request, 0, &problems, &err) &&
 	       read_side(&diff, request, 1, NULL, &err);
-	problems_show(&problems, show_problem, NULL);
+	tool_show_problems("diff", &problems);
 	diff.absolute = request->options.absolute;
 	for (unsigned i = 0; i < SIDES; i++) {
 		diff.absolute |= !(record_times_seconds(&diff.sides[i].times) > 0);
@@ -472,7 +470,7 @@ static int run(struct tool_arguments *arguments)
 
 static void done(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
+	struct diff_request *request = (struct diff_request *)arguments;
 
 	for (size_t i = 0; i < request->conditions.count; i++) {
 		fail_if_free(request->conditions.rows[i]);
@@ -504,7 +502,7 @@ const struct tool_command tool_diff = {
 	.shared = TOOL_COLLECTORS | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = SIDES,
 	.too_many = "compares two recordings, not also",
-	.size = sizeof(struct request),
+	.size = sizeof(struct diff_request),
 	.run = run,
 	.done = done,
 };

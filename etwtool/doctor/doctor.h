@@ -95,8 +95,8 @@ struct doctor {
 };
 
 /* Adds what one record says to the facts. */
-void doctor_look(struct doctor *doctor, struct recording *recording,
-		 const struct etw_record *record, const struct etw_event_class *class);
+void doctor_add_record(struct doctor *doctor, struct recording *recording,
+		       const struct etw_record *record, const struct etw_event_class *class);
 
 /*
  * Adds a finding, whose `what` the caller writes. Never returns NULL: without memory it returns

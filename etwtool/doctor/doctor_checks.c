@@ -66,7 +66,7 @@ double percent_of(uint64_t part, uint64_t whole)
 
 /* ---- facts from records ---- */
 
-static void look_at_masks(struct doctor *doctor, const struct etw_record *record)
+static void add_masks(struct doctor *doctor, const struct etw_record *record)
 {
 	enum { EXTENSION = 5, WORDS = 8 };
 	uint32_t words[WORDS];
@@ -90,7 +90,7 @@ static void look_at_masks(struct doctor *doctor, const struct etw_record *record
 	}
 }
 
-static void look_at_time(struct doctor *doctor, int64_t time)
+static void add_time(struct doctor *doctor, int64_t time)
 {
 	const struct etw_header *header = &doctor->header;
 
@@ -110,8 +110,8 @@ static void look_at_time(struct doctor *doctor, int64_t time)
 	}
 }
 
-void doctor_look(struct doctor *doctor, struct recording *recording,
-		 const struct etw_record *record, const struct etw_event_class *class)
+void doctor_add_record(struct doctor *doctor, struct recording *recording,
+		       const struct etw_record *record, const struct etw_event_class *class)
 {
 	uint32_t id;
 	const char *process = recording_process(recording, &id);
@@ -120,8 +120,8 @@ void doctor_look(struct doctor *doctor, struct recording *recording,
 	class_rows_count(&doctor->classes, class);
 	doctor->of_unknown_process += strcmp(process, "_unknown") == 0;
 	doctor->of_no_process += strcmp(process, "_none") == 0;
-	look_at_time(doctor, record->time);
-	look_at_masks(doctor, record);
+	add_time(doctor, record->time);
+	add_masks(doctor, record);
 }
 
 /* Returns how many records of a kernel class have a number in the range. */

@@ -23,7 +23,7 @@
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/setup.h"
 
-struct request {
+struct doctor_request {
 	struct tool_arguments arguments;
 	const char *config, *profile; /* NULL: not given */
 	bool strict, all;
@@ -31,7 +31,7 @@ struct request {
 
 /* ---- the profile ---- */
 
-static bool write_profile(const struct request *request, const struct record_needs *needs,
+static bool write_profile(const struct doctor_request *request, const struct record_needs *needs,
 			  struct etw_error *err)
 {
 	struct etw_text profile = { 0 };
@@ -63,11 +63,12 @@ static void on_class(void *context, const struct etw_event_class *class)
 static void on_record(void *context, struct recording *recording, const struct etw_record *record,
 		      const struct etw_event_class *class)
 {
-	doctor_look(context, recording, record, class);
+	doctor_add_record(context, recording, record, class);
 }
 
 /* Reads the facts that only the header has. */
-static bool read_header(struct doctor *doctor, const struct request *request, struct etw_error *err)
+static bool read_header(struct doctor *doctor, const struct doctor_request *request,
+			struct etw_error *err)
 {
 	struct etw_file *file =
 		etw_file_open(request->arguments.words[0], request->arguments.pointer_size, err);
@@ -98,7 +99,7 @@ static bool add_requested(struct record_needs *needs, const struct doctor *docto
 }
 
 /* Returns the exit status of a report with these findings. */
-static int status_of(const struct request *request, const struct findings *findings)
+static int status_of(const struct doctor_request *request, const struct findings *findings)
 {
 	for (size_t i = 0; i < findings->count && request->strict; i++) {
 		if (findings->rows[i].severity == SEVERITY_WARNING) {
@@ -121,9 +122,9 @@ static bool findings_complete(const struct findings *findings)
 }
 
 /* Call it after the run: fills in the collectors and the findings. Returns false without memory. */
-static bool judge(struct doctor *doctor, const struct recording *recording,
-		  bool requested_by_default, const struct collector_switches *switches,
-		  struct etw_error *err)
+static bool add_findings(struct doctor *doctor, const struct recording *recording,
+			 bool requested_by_default, const struct collector_switches *switches,
+			 struct etw_error *err)
 {
 	recording_statistics(recording, &doctor->source);
 	recording_pipeline_statistics(recording, &doctor->pipeline);
@@ -157,8 +158,8 @@ static void doctor_done(struct doctor *doctor)
 	findings_done(&doctor->findings);
 }
 
-static bool look_at_recording(struct request *request, struct problems *problems,
-			      struct etw_text *out, int *status, struct etw_error *err)
+static bool report_on_recording(struct doctor_request *request, struct problems *problems,
+				struct etw_text *out, int *status, struct etw_error *err)
 {
 	struct doctor doctor = { .path = request->arguments.words[0],
 				 .profile = request->profile,
@@ -183,7 +184,8 @@ static bool look_at_recording(struct request *request, struct problems *problems
 					   &options, err);
 	}
 	good = recording && recording_run(recording, err) &&
-	       judge(&doctor, recording, !request->config, &request->arguments.switches, err) &&
+	       add_findings(&doctor, recording, !request->config, &request->arguments.switches,
+			    err) &&
 	       add_requested(&needs, &doctor, err) && write_profile(request, &needs, err);
 	if (good) {
 		(request->arguments.as_json ? doctor_add_json : doctor_add_text)(out, &doctor,
@@ -222,7 +224,7 @@ static bool add_configured(struct record_needs *needs, const struct setup *setup
 	return true;
 }
 
-static void add_configuration(struct etw_text *out, const struct request *request,
+static void add_configuration(struct etw_text *out, const struct doctor_request *request,
 			      const struct setup *setup, const struct record_needs *needs)
 {
 	const char *path = request->arguments.words[0];
@@ -249,8 +251,8 @@ static void add_configuration(struct etw_text *out, const struct request *reques
 	text_free(&names);
 }
 
-static bool look_at_configuration(struct request *request, struct problems *problems,
-				  struct etw_text *out, struct etw_error *err)
+static bool report_on_configuration(struct doctor_request *request, struct problems *problems,
+				    struct etw_text *out, struct etw_error *err)
 {
 	struct etw_configured_manifests *manifests = &request->arguments.manifests;
 	const struct setup_options options = { .manifests = manifests,
@@ -278,7 +280,7 @@ static bool look_at_configuration(struct request *request, struct problems *prob
 
 /* ---- the command ---- */
 
-#define AT(member) .offset = offsetof(struct request, member)
+#define AT(member) .offset = offsetof(struct doctor_request, member)
 
 static const struct command_option option_rows[] = {
 	{ "--profile", "FILE", "write the profile for wpr (.wprp)", OPTION_TEXT, AT(profile) },
@@ -291,12 +293,6 @@ static const struct command_option option_rows[] = {
 	{ "--strict", NULL, "exit status 1 if there is a warning", OPTION_SET, AT(strict) },
 	{ NULL },
 };
-
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "doctor", "%s", sentence);
-}
 
 static bool is_configuration(const char *path)
 {
@@ -313,7 +309,7 @@ static bool may_be_configuration(const char *path, const struct etw_error *err)
 
 static int run(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
+	struct doctor_request *request = (struct doctor_request *)arguments;
 	struct problems problems = { 0 };
 	struct etw_error err = { 0 };
 	struct etw_text out = { 0 };
@@ -324,13 +320,13 @@ static int run(struct tool_arguments *arguments)
 		return tool_complain(TOOL_BAD_USAGE, "doctor", "which recording or configuration?");
 	}
 	if (!is_configuration(arguments->words[0])) {
-		good = look_at_recording(request, &problems, &out, &status, &err);
+		good = report_on_recording(request, &problems, &out, &status, &err);
 	} else if (request->config) {
 		return tool_complain(TOOL_BAD_USAGE, "doctor", "--config.file is for a recording");
 	} else {
-		good = look_at_configuration(request, &problems, &out, &err);
+		good = report_on_configuration(request, &problems, &out, &err);
 	}
-	problems_show(&problems, show_problem, NULL);
+	tool_show_problems("doctor", &problems);
 	if (!good) {
 		status = err.code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 		if (problems.errors == 0) {
@@ -369,6 +365,6 @@ const struct tool_command tool_doctor = {
 	.shared = TOOL_COLLECTORS | TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
 	.words_most = 1,
 	.too_many = "one recording or configuration at a time, not also",
-	.size = sizeof(struct request),
+	.size = sizeof(struct doctor_request),
 	.run = run,
 };

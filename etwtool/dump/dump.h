@@ -42,7 +42,7 @@ void dump_stacks_free(struct dump_stacks *stacks); /* NULL is allowed */
  * Pass all records of the recording in file order, then finish. dump_stacks_finish() returns false
  * without memory.
  */
-void dump_stacks_look(struct dump_stacks *stacks, const struct etw_record *record);
+void dump_stacks_learn(struct dump_stacks *stacks, const struct etw_record *record);
 bool dump_stacks_finish(struct dump_stacks *stacks, struct etw_error *err);
 
 /* Does both in one pass over the recording at the path. */
@@ -86,7 +86,7 @@ void images_free(struct images *images); /* NULL is allowed */
  * Call it with every record of the recording, in file order. It notes loads, unloads and rundowns
  * of images (class Image, and Microsoft-Windows-Kernel-Process).
  */
-void images_look(struct images *images, const struct etw_record *record);
+void images_learn(struct images *images, const struct etw_record *record);
 
 /* Call it after the last record. Returns false without memory. */
 bool images_finish(struct images *images);

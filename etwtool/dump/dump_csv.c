@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/utc.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/event_fields.h"
 #include "etwtool/tool.h"
-#include "base/utc.h"
 
 enum {
 	COLUMNS_MOST = 4096,
@@ -77,8 +77,8 @@ static const char *add_column(struct csv *csv, const struct etw_text *name)
 	return NULL;
 }
 
-static bool collect(struct dump_pass *pass, const struct etw_record *record,
-		    const struct etw_event_class *class)
+static bool collect_columns(struct dump_pass *pass, const struct etw_record *record,
+			    const struct etw_event_class *class)
 {
 	struct csv *csv = pass->context;
 	struct field_walk field = { 0 };
@@ -120,7 +120,7 @@ static bool collect(struct dump_pass *pass, const struct etw_record *record,
 	return !refused || fail(refused);
 }
 
-static void forget(void *context, const struct etw_event_class *class)
+static void forget_class(void *context, const struct etw_event_class *class)
 {
 	struct csv *csv = context;
 	const uint64_t *known = map_find(&csv->classes, (uintptr_t) class);
@@ -294,8 +294,8 @@ static bool add_cells(struct dump_pass *pass, const struct etw_record *record,
 	return true;
 }
 
-static bool show(struct dump_pass *pass, const struct etw_record *record,
-		 const struct etw_event_class *class)
+static bool show_row(struct dump_pass *pass, const struct etw_record *record,
+		     const struct etw_event_class *class)
 {
 	struct csv *csv = pass->context;
 	char time[UTC_TEXT_SIZE];
@@ -330,7 +330,7 @@ static void add_header(struct csv *csv)
 	text_add_char(csv->out, '\n');
 }
 
-static void done(struct csv *csv)
+static void csv_done(struct csv *csv)
 {
 	struct map_slot *slot;
 	size_t at = 0;
@@ -350,8 +350,8 @@ int dump_csv(struct dump_request *request)
 	struct csv csv = { .column_count = 0 };
 	struct dump_pass pass = { .request = request,
 				  .context = &csv,
-				  .show = collect,
-				  .on_class = forget,
+				  .show = collect_columns,
+				  .on_class = forget_class,
 				  .limit.per_class = request->per_class };
 	int status = TOOL_FAILED;
 
@@ -360,12 +360,12 @@ int dump_csv(struct dump_request *request)
 		map_done(&csv.classes);
 		add_header(&csv);
 		pass.out.failed |= csv.names.failed;
-		pass.show = show;
+		pass.show = show_row;
 		if (dump_pass_run(&pass) && tool_write("dump", &pass.out)) {
 			status = TOOL_DONE;
 		}
 	}
 	dump_pass_done(&pass);
-	done(&csv);
+	csv_done(&csv);
 	return status;
 }

@@ -63,16 +63,16 @@ void dump_add_line(struct etw_text *out, const struct etw_record *record,
 
 /* ---- what a filter keeps ---- */
 
-struct marks {
+struct filter_marks {
 	struct chosen chosen;
 	bool hidden; /* built-in manifests, which lines do not use, describe one of the events */
 };
 
-static bool mark(struct dump_pass *pass, const struct etw_record *record,
-		 const struct etw_event_class *class)
+static bool mark_record(struct dump_pass *pass, const struct etw_record *record,
+			const struct etw_event_class *class)
 {
 	const struct tool_arguments *arguments = &pass->request->arguments;
-	struct marks *marks = pass->context;
+	struct filter_marks *marks = pass->context;
 
 	if (!marks->hidden && !arguments->builtin && class->schema && !class->classic) {
 		marks->hidden = class->schema ==
@@ -89,7 +89,7 @@ static bool mark(struct dump_pass *pass, const struct etw_record *record,
 
 /* ---- the passes ---- */
 
-struct dump {
+struct jsonl_dump {
 	struct etw_file *file;
 	struct etw_trace_schemas *schemas;
 	struct etw_schema_origins origins;
@@ -104,17 +104,17 @@ struct dump {
 	atomic_bool stopping; /* type that a visitor needs; one thread uses it */
 };
 
-static void look(void *context, const struct etw_record *record)
+static void learn_record(void *context, const struct etw_record *record)
 {
-	struct dump *dump = context;
+	struct jsonl_dump *dump = context;
 
 	etw_trace_schemas_look(dump->schemas, record);
 	if (dump->stacks) {
-		dump_stacks_look(dump->stacks, record);
+		dump_stacks_learn(dump->stacks, record);
 	}
 }
 
-static bool add_line(struct dump *dump, const struct etw_record *record)
+static bool add_line(struct jsonl_dump *dump, const struct etw_record *record)
 {
 	if (etw_tracelogging_cache_full(dump->tracelogging)) {
 		etw_tracelogging_cache_clear(
@@ -124,9 +124,9 @@ static bool add_line(struct dump *dump, const struct etw_record *record)
 	return dump_flush(&dump->out);
 }
 
-static void show(void *context, const struct etw_record *record)
+static void show_record(void *context, const struct etw_record *record)
 {
-	struct dump *dump = context;
+	struct jsonl_dump *dump = context;
 
 	if ((dump->chosen && !chosen_has(dump->chosen, record->index)) ||
 	    !dump_limit_allows(&dump->limit, record)) {
@@ -140,7 +140,7 @@ static void show(void *context, const struct etw_record *record)
 
 static void show_progress(void *context, uint64_t offset, const struct etw_buffer_header *header)
 {
-	struct dump *dump = context;
+	struct jsonl_dump *dump = context;
 	uint64_t size_bytes = etw_file_size_bytes(dump->file);
 
 	(void)header;
@@ -148,8 +148,9 @@ static void show_progress(void *context, uint64_t offset, const struct etw_buffe
 }
 
 /* Calls visit for every record, in file order. */
-static bool pass(struct dump *dump, void (*visit)(void *context, const struct etw_record *record),
-		 struct etw_problems *problems, struct etw_error *err)
+static bool visit_records(struct jsonl_dump *dump,
+			  void (*visit)(void *context, const struct etw_record *record),
+			  struct etw_problems *problems, struct etw_error *err)
 {
 	struct etw_damage damage = { .problems = problems };
 	struct etw_visitor visitor = { .record_context = dump,
@@ -163,7 +164,7 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct et
 
 static int dump_recording(const struct dump_request *request, const struct chosen *chosen)
 {
-	struct dump dump = { .chosen = chosen, .limit.per_class = request->per_class };
+	struct jsonl_dump dump = { .chosen = chosen, .limit.per_class = request->per_class };
 	const struct tool_arguments *arguments = &request->arguments;
 	struct etw_error err = { 0 };
 	int status = TOOL_FAILED;
@@ -180,10 +181,10 @@ static int dump_recording(const struct dump_request *request, const struct chose
 	dump.tracelogging = dump.schemas ? etw_tracelogging_cache_new(&err) : NULL;
 	dump.stacks = request->stacks && dump.tracelogging ? dump_stacks_new(true, &err) : NULL;
 	if (dump.tracelogging && (dump.stacks || !request->stacks) &&
-	    pass(&dump, look, &dump.problems, &err)) {
+	    visit_records(&dump, learn_record, &dump.problems, &err)) {
 		etw_trace_schemas_finish(dump.schemas);
 		if ((!dump.stacks || dump_stacks_finish(dump.stacks, &err)) &&
-		    pass(&dump, show, NULL, &err) && !dump.failed &&
+		    visit_records(&dump, show_record, NULL, &err) && !dump.failed &&
 		    tool_write("dump", &dump.out)) {
 			status = TOOL_DONE;
 		}
@@ -214,8 +215,8 @@ static int dump_recording(const struct dump_request *request, const struct chose
 
 int dump_jsonl(struct dump_request *request)
 {
-	struct marks marks = { .hidden = false };
-	struct dump_pass pass = { .request = request, .context = &marks, .show = mark };
+	struct filter_marks marks = { .hidden = false };
+	struct dump_pass pass = { .request = request, .context = &marks, .show = mark_record };
 	int status = TOOL_FAILED;
 	bool chosen_all;
 

@@ -40,7 +40,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 
 /* A run of the command; live_done() frees what it owns. */
-struct live {
+struct live_dump {
 	struct dump_request *request;
 	struct etw_provider_spec *providers; /* owned; the configuration owns their texts */
 	struct problems problems;
@@ -59,7 +59,7 @@ struct live {
 /* ---- events, on the threads of the sessions ---- */
 
 /* Writes the lines so far, also if they are few. The caller holds the lock. */
-static void write_lines(struct live *live)
+static void write_lines(struct live_dump *live)
 {
 	if (live->out.size == 0 && !live->out.failed) {
 		return;
@@ -71,7 +71,7 @@ static void write_lines(struct live *live)
 	text_clear(&live->out);
 }
 
-static void add_line(struct live *live, const struct etw_record *record,
+static void add_line(struct live_dump *live, const struct etw_record *record,
 		     const struct etw_event_class *class)
 {
 	const struct etw_schema *naming =
@@ -90,7 +90,7 @@ static void add_line(struct live *live, const struct etw_record *record,
 
 static void on_class(void *context, const struct etw_event_class *class)
 {
-	struct live *live = context;
+	struct live_dump *live = context;
 
 	os_mutex_lock(&live->lock);
 	event_filter_class(&live->request->filter, class);
@@ -100,7 +100,7 @@ static void on_class(void *context, const struct etw_event_class *class)
 static void on_record(void *context, const struct etw_record *record,
 		      const struct etw_event_class *class, struct tracker *tracker)
 {
-	struct live *live = context;
+	struct live_dump *live = context;
 	struct event_filter *filter = &live->request->filter;
 	const char *process = NULL;
 	uint32_t process_id = ETW_RECORD_NO_ID;
@@ -121,7 +121,7 @@ static void on_record(void *context, const struct etw_record *record,
 
 static void on_buffer(void *context)
 {
-	struct live *live = context;
+	struct live_dump *live = context;
 
 	os_mutex_lock(&live->lock);
 	if (!live->stopped) {
@@ -151,7 +151,7 @@ static bool add_provider(struct config_session *session, const char *text, struc
 }
 
 /* Makes the first session of the defaults one of the providers of the command line. */
-static bool use_providers(struct live *live, struct config *config, struct etw_error *err)
+static bool use_providers(struct live_dump *live, struct config *config, struct etw_error *err)
 {
 	const struct dump_request *request = live->request;
 	struct config_session *session = config->sessions;
@@ -180,7 +180,7 @@ static bool use_providers(struct live *live, struct config *config, struct etw_e
 	return true;
 }
 
-static struct config *provider_config(struct live *live, struct etw_error *err)
+static struct config *provider_config(struct live_dump *live, struct etw_error *err)
 {
 	struct config *config = config_default(err);
 
@@ -191,7 +191,7 @@ static struct config *provider_config(struct live *live, struct etw_error *err)
 	return config;
 }
 
-static bool open_set_up(struct live *live, struct etw_error *err)
+static bool open_set_up(struct live_dump *live, struct etw_error *err)
 {
 	struct dump_request *request = live->request;
 	bool configured = request->config != NULL;
@@ -217,7 +217,7 @@ static bool open_set_up(struct live *live, struct etw_error *err)
 	return !configured || sessions_rename(live->setup.config, "-dump", err);
 }
 
-static bool open_sessions(struct live *live, struct etw_error *err)
+static bool open_sessions(struct live_dump *live, struct etw_error *err)
 {
 	struct runner_options options = { .setup = &live->setup,
 					  .observer = &live->observer,
@@ -240,7 +240,7 @@ static bool open_sessions(struct live *live, struct etw_error *err)
 }
 
 /* Shows the events until the end is requested or the time is over. */
-static bool follow(struct live *live, struct etw_error *err)
+static bool follow_sessions(struct live_dump *live, struct etw_error *err)
 {
 	uint64_t ms = live->request->duration_ms;
 
@@ -264,7 +264,7 @@ static bool follow(struct live *live, struct etw_error *err)
 /* ---- the command ---- */
 
 /* Reports the losses, and names of the filter that no event had. Returns an exit status. */
-static int report(struct live *live)
+static int report_losses(struct live_dump *live)
 {
 	uint64_t events_lost = 0, buffers_lost = 0;
 	struct etw_text line = { 0 };
@@ -299,13 +299,7 @@ static int report(struct live *live)
 		       TOOL_FAILED;
 }
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "dump", "%s", sentence);
-}
-
-static void live_done(struct live *live)
+static void live_done(struct live_dump *live)
 {
 	runner_free(live->runner);
 	setup_close(&live->setup);
@@ -362,7 +356,7 @@ static int check_usage(const struct dump_request *request)
 
 int dump_live(struct dump_request *request)
 {
-	struct live live = { .request = request, .limit.per_class = request->per_class };
+	struct live_dump live = { .request = request, .limit.per_class = request->per_class };
 	struct etw_error err = { 0 };
 	int status = check_usage(request);
 
@@ -375,15 +369,15 @@ int dump_live(struct dump_request *request)
 	request->filter.live = true;
 	log_configure(LOG_WARNING, LOG_LOGFMT);
 	os_mutex_init(&live.lock);
-	if (follow(&live, &err)) {
-		status = live.stopped ? TOOL_FAILED : report(&live);
+	if (follow_sessions(&live, &err)) {
+		status = live.stopped ? TOOL_FAILED : report_losses(&live);
 	} else {
 		status = err.code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 		if (live.problems.errors == 0) {
 			tool_complain(status, "dump", "%s", err.text);
 		}
 	}
-	problems_show(&live.problems, show_problem, NULL);
+	tool_show_problems("dump", &live.problems);
 	live_done(&live);
 	return status;
 }

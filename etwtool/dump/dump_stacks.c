@@ -36,7 +36,7 @@ enum {
 };
 
 /* A stack, or a reference to one, that belongs to an event. */
-struct joined {
+struct joined_stack {
 	int64_t event_time; /* raw times: of the event, and of the stack record */
 	int64_t time;
 	uint64_t what; /* index in `addresses`, or the key of a reference */
@@ -46,13 +46,13 @@ struct joined {
 	bool reference;
 };
 
-struct definition {
+struct stack_definition {
 	uint64_t key;
 	int64_t time;
 	size_t addresses; /* index in `addresses` of the struct */
 };
 
-struct frame {
+struct stack_frame {
 	uint64_t address;
 	const char *image; /* borrowed; NULL: unknown */
 	uint64_t offset;
@@ -61,16 +61,16 @@ struct frame {
 struct dump_stacks {
 	bool join;
 	struct images *images; /* owned, as are the members below */
-	struct joined *joined;
+	struct joined_stack *joined;
 	size_t joined_count, joined_capacity;
-	struct definition *definitions;
+	struct stack_definition *definitions;
 	size_t definition_count, definition_capacity;
 	uint64_t *addresses; /* sequences: a count, then that many addresses */
 	size_t address_count, address_capacity;
 	struct map places; /* hash of addresses -> their index in `addresses` */
 	uint64_t refused;  /* stacks and definitions beyond the bounds */
 	bool no_memory;
-	struct frame *frames;
+	struct stack_frame *frames;
 	size_t frame_count, frame_capacity;
 };
 
@@ -189,7 +189,7 @@ static bool place_of(struct dump_stacks *stacks, const struct etw_stack_walk *wa
 static bool add_definition(struct dump_stacks *stacks, const struct etw_record *record,
 			   const struct etw_stack_walk *walk)
 {
-	struct definition *grown;
+	struct stack_definition *grown;
 	size_t place;
 
 	if (stacks->definition_count == DEFINITIONS_MOST ||
@@ -203,14 +203,14 @@ static bool add_definition(struct dump_stacks *stacks, const struct etw_record *
 	}
 	stacks->definitions = grown;
 	stacks->definitions[stacks->definition_count++] =
-		(struct definition){ walk->key, record->raw_time, place };
+		(struct stack_definition){ walk->key, record->raw_time, place };
 	return true;
 }
 
 static bool add_joined(struct dump_stacks *stacks, const struct etw_record *record,
 		       const struct etw_stack_walk *walk)
 {
-	struct joined joined = {
+	struct joined_stack joined = {
 		.event_time = walk->event_time,
 		.time = record->raw_time,
 		.what = walk->key,
@@ -219,7 +219,7 @@ static bool add_joined(struct dump_stacks *stacks, const struct etw_record *reco
 		.processor = record->processor,
 		.reference = walk->type == ETW_STACK_WALK_REFERENCE,
 	};
-	struct joined *grown;
+	struct joined_stack *grown;
 	size_t place;
 
 	if (stacks->joined_count == JOINED_MOST) {
@@ -241,12 +241,12 @@ static bool add_joined(struct dump_stacks *stacks, const struct etw_record *reco
 	return true;
 }
 
-void dump_stacks_look(struct dump_stacks *stacks, const struct etw_record *record)
+void dump_stacks_learn(struct dump_stacks *stacks, const struct etw_record *record)
 {
 	struct etw_stack_walk walk;
 	bool added;
 
-	images_look(stacks->images, record);
+	images_learn(stacks->images, record);
 	if (!stacks->join || !etw_stack_walk_read(record, &walk)) {
 		return;
 	}
@@ -257,7 +257,7 @@ void dump_stacks_look(struct dump_stacks *stacks, const struct etw_record *recor
 
 static int compare_joined(const void *a, const void *b)
 {
-	const struct joined *x = a, *y = b;
+	const struct joined_stack *x = a, *y = b;
 
 	if (x->event_time != y->event_time) {
 		return x->event_time < y->event_time ? -1 : 1;
@@ -270,7 +270,7 @@ static int compare_joined(const void *a, const void *b)
 
 static int compare_definitions(const void *a, const void *b)
 {
-	const struct definition *x = a, *y = b;
+	const struct stack_definition *x = a, *y = b;
 
 	if (x->key != y->key) {
 		return x->key < y->key ? -1 : 1;
@@ -293,15 +293,15 @@ bool dump_stacks_finish(struct dump_stacks *stacks, struct etw_error *err)
 	return !stacks->no_memory || error_no_memory(err, "the stacks of the recording");
 }
 
-static void look(void *context, const struct etw_record *record)
+static void learn_record(void *context, const struct etw_record *record)
 {
-	dump_stacks_look(context, record);
+	dump_stacks_learn(context, record);
 }
 
 bool dump_stacks_read(struct dump_stacks *stacks, const char *path, uint8_t pointer_size,
 		      struct etw_error *err)
 {
-	const struct etw_visitor visitor = { .record_context = stacks, .on_record = look };
+	const struct etw_visitor visitor = { .record_context = stacks, .on_record = learn_record };
 	/* unused: the pass that shows the events reports damage */
 	struct etw_damage damage = { 0 };
 	struct etw_file *file = etw_file_open(path, pointer_size, err);
@@ -324,8 +324,8 @@ bool dump_stacks_in(const struct etw_record *record)
 static void add_frame(struct dump_stacks *stacks, const struct etw_record *record,
 		      uint32_t process_id, uint64_t address)
 {
-	struct frame frame = { .address = address };
-	struct frame *grown;
+	struct stack_frame frame = { .address = address };
+	struct stack_frame *grown;
 
 	grown = grow(stacks, stacks->frames, &stacks->frame_capacity, stacks->frame_count,
 		     sizeof *grown);
@@ -359,10 +359,10 @@ static void add_items(struct dump_stacks *stacks, const struct etw_record *recor
  * Sets *place to the index of the addresses that a reference means. Returns false if there is no
  * definition.
  */
-static bool find_definition(const struct dump_stacks *stacks, const struct joined *joined,
+static bool find_definition(const struct dump_stacks *stacks, const struct joined_stack *joined,
 			    size_t *place)
 {
-	const struct definition sought = { .key = joined->what, .time = joined->time };
+	const struct stack_definition sought = { .key = joined->what, .time = joined->time };
 	size_t low = 0, high = stacks->definition_count;
 
 	while (low < high) {
@@ -382,7 +382,7 @@ static bool find_definition(const struct dump_stacks *stacks, const struct joine
 }
 
 static void add_part(struct dump_stacks *stacks, const struct etw_record *record,
-		     const struct joined *joined)
+		     const struct joined_stack *joined)
 {
 	size_t place = (size_t)joined->what;
 
@@ -399,9 +399,9 @@ static void add_part(struct dump_stacks *stacks, const struct etw_record *record
  */
 static size_t find_joined(const struct dump_stacks *stacks, int64_t time, uint32_t thread_id)
 {
-	const struct joined sought = { .event_time = time,
-				       .thread_id = thread_id,
-				       .time = INT64_MIN };
+	const struct joined_stack sought = { .event_time = time,
+					     .thread_id = thread_id,
+					     .time = INT64_MIN };
 	size_t low = 0, high = stacks->joined_count;
 
 	while (low < high) {
@@ -422,7 +422,7 @@ static uint32_t thread_at(const struct dump_stacks *stacks, const struct etw_rec
 	size_t at = find_joined(stacks, record->raw_time, 0);
 
 	for (unsigned i = 0; i < SAME_TIME_MOST && at < stacks->joined_count; i++, at++) {
-		const struct joined *joined = &stacks->joined[at];
+		const struct joined_stack *joined = &stacks->joined[at];
 
 		if (joined->event_time != record->raw_time) {
 			break;
@@ -444,7 +444,7 @@ static void add_joined_parts(struct dump_stacks *stacks, const struct etw_record
 	}
 	at = find_joined(stacks, record->raw_time, thread);
 	for (unsigned i = 0; i < PARTS_MOST && at < stacks->joined_count; i++, at++) {
-		const struct joined *joined = &stacks->joined[at];
+		const struct joined_stack *joined = &stacks->joined[at];
 
 		if (joined->event_time != record->raw_time || joined->thread_id != thread) {
 			break;
@@ -468,7 +468,7 @@ bool dump_stacks_of(struct dump_stacks *stacks, const struct etw_record *record,
 
 void dump_stacks_add(const struct dump_stacks *stacks, size_t index, struct etw_text *out)
 {
-	const struct frame *frame = &stacks->frames[index];
+	const struct stack_frame *frame = &stacks->frames[index];
 
 	text_add_format(out, "0x%" PRIx64, frame->address);
 	if (frame->image) {

@@ -89,7 +89,7 @@ static uint32_t base_name(struct images *images)
 	return intern_add(images->names, path + start, size - start);
 }
 
-static void note(struct images *images, const struct etw_record *record, struct image image)
+static void add_note(struct images *images, const struct etw_record *record, struct image image)
 {
 	struct image *grown;
 
@@ -127,8 +127,8 @@ static bool read_number(const struct etw_schema *schema, const char *name,
 }
 
 /* The oldest layout has no process, so its images are skipped. */
-static void look_at_kernel(struct images *images, const struct etw_record *record,
-			   enum change change)
+static void learn_kernel_event(struct images *images, const struct etw_record *record,
+			       enum change change)
 {
 	const struct etw_schema *schema = etw_kernel_schema_of(record);
 	struct image image = { .change = change };
@@ -148,14 +148,14 @@ static void look_at_kernel(struct images *images, const struct etw_record *recor
 	text_clear(&images->path);
 	etw_field_text(&schema->fields[path], &slice, &images->path);
 	image.process_id = (uint32_t)process_id;
-	note(images, record, image);
+	add_note(images, record, image);
 }
 
 /*
  * The fields are those of config/manifests/Microsoft-Windows-Kernel-Process.man: ImageBase,
  * ImageSize, ProcessID, ImageCheckSum, TimeDateStamp, DefaultBase, ImageName.
  */
-static void look_at_provider(struct images *images, const struct etw_record *record)
+static void learn_provider_event(struct images *images, const struct etw_record *record)
 {
 	static const struct etw_field name = { .name = "", .type = ETW_FIELD_WSTRING };
 	struct cursor c = cursor_over(record->payload, record->payload_size);
@@ -176,16 +176,16 @@ static void look_at_provider(struct images *images, const struct etw_record *rec
 					  .count = 1 };
 	text_clear(&images->path);
 	etw_field_text(&name, &slice, &images->path);
-	note(images, record, image);
+	add_note(images, record, image);
 }
 
-void images_look(struct images *images, const struct etw_record *record)
+void images_learn(struct images *images, const struct etw_record *record)
 {
 	if (!record->classic) {
 		if ((record->id == PROCESS_EVENT_IMAGE_LOAD ||
 		     record->id == PROCESS_EVENT_IMAGE_UNLOAD) &&
 		    etw_provider_is(record->provider, ETW_PROVIDER_KERNEL_PROCESS)) {
-			look_at_provider(images, record);
+			learn_provider_event(images, record);
 		}
 		return;
 	}
@@ -194,14 +194,14 @@ void images_look(struct images *images, const struct etw_record *record)
 	}
 	switch (record->opcode) {
 	case ETW_KERNEL_OPCODE_IMAGE_LOAD:
-		look_at_kernel(images, record, IMAGE_LOADED);
+		learn_kernel_event(images, record, IMAGE_LOADED);
 		break;
 	case ETW_KERNEL_OPCODE_STOP:
-		look_at_kernel(images, record, IMAGE_UNLOADED);
+		learn_kernel_event(images, record, IMAGE_UNLOADED);
 		break;
 	case ETW_KERNEL_OPCODE_DC_START:
 	case ETW_KERNEL_OPCODE_DC_STOP:
-		look_at_kernel(images, record, IMAGE_THERE);
+		learn_kernel_event(images, record, IMAGE_THERE);
 		break;
 	default:
 		break;
@@ -300,8 +300,8 @@ static size_t images_up_to(const struct images *images, uint32_t process_id, uin
 	return low;
 }
 
-static const struct image *find(const struct images *images, uint32_t process_id, uint64_t address,
-				int64_t time)
+static const struct image *find_image(const struct images *images, uint32_t process_id,
+				      uint64_t address, int64_t time)
 {
 	size_t at = images_up_to(images, process_id, address, time);
 
@@ -322,10 +322,10 @@ static const struct image *find(const struct images *images, uint32_t process_id
 const char *images_find(const struct images *images, uint32_t process_id, uint64_t address,
 			int64_t raw_time, uint64_t *offset)
 {
-	const struct image *image = find(images, process_id, address, raw_time);
+	const struct image *image = find_image(images, process_id, address, raw_time);
 
 	if (!image && process_id != 0) {
-		image = find(images, 0, address, raw_time);
+		image = find_image(images, 0, address, raw_time);
 	}
 	if (!image) {
 		return NULL;

@@ -16,10 +16,10 @@
 #include <etw/recording.h>
 
 #include "base/os.h"
+#include "base/utc.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/event_fields.h"
 #include "etwtool/tool.h"
-#include "base/utc.h"
 
 /* ---- text ---- */
 
@@ -136,8 +136,8 @@ static bool add_derived(struct dump_pass *pass, const struct etw_record *record,
 	return true;
 }
 
-static bool show(struct dump_pass *pass, const struct etw_record *record,
-		 const struct etw_event_class *class)
+static bool show_record(struct dump_pass *pass, const struct etw_record *record,
+			const struct etw_event_class *class)
 {
 	struct etw_text *out = &pass->out;
 	char time[UTC_TEXT_SIZE];
@@ -173,7 +173,7 @@ static bool show(struct dump_pass *pass, const struct etw_record *record,
 static int dump_text(struct dump_request *request)
 {
 	struct dump_pass pass = { .request = request,
-				  .show = show,
+				  .show = show_record,
 				  .limit.per_class = request->per_class };
 	int status = dump_pass_run(&pass) ? TOOL_DONE : TOOL_FAILED;
 

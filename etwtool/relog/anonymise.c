@@ -137,7 +137,7 @@ struct anonymiser {
 	uint8_t record[ETW_RECORD_SIZE_MOST];
 };
 
-static void count(struct anonymiser *anonymiser, enum anonymised heading)
+static void count_value(struct anonymiser *anonymiser, enum anonymised heading)
 {
 	anonymiser->counts.values[heading]++;
 }
@@ -182,7 +182,7 @@ static enum etw_encode_answer replace_text(struct anonymiser *anonymiser,
 			text_add_char(new_value,
 				      etw_field_unit_size(field) == 2 && i % 2 == 1 ? '\0' : 'x');
 		}
-		count(anonymiser, text_heading(field));
+		count_value(anonymiser, text_heading(field));
 		return ETW_ENCODE_BYTES;
 	}
 	if (!etw_field_is_text_of_chars(field)) {
@@ -196,7 +196,7 @@ static enum etw_encode_answer replace_text(struct anonymiser *anonymiser,
 	new_value->failed |= anonymiser->old_text.failed;
 	cut_to_room(field, etw_encode_room(field, element), new_value);
 	if (changed) {
-		count(anonymiser, text_heading(field));
+		count_value(anonymiser, text_heading(field));
 	}
 	/*
 	 * The text is written even if it did not change, because a field of fixed length may have
@@ -235,7 +235,7 @@ static void replace_binary(struct anonymiser *anonymiser, const struct etw_field
 
 		if (address.is_ip6 ? pseudonyms_ip6(anonymiser->pseudonyms, ip) :
 				     pseudonyms_ip4(anonymiser->pseudonyms, ip)) {
-			count(anonymiser, ANONYMISED_ADDRESS);
+			count_value(anonymiser, ANONYMISED_ADDRESS);
 		}
 		/* Bytes after the address may be remains of the sender's memory. */
 		if (size > (address.is_ip6 ? SOCKADDR_IN6_SIZE : SOCKADDR_IN_USED)) {
@@ -247,7 +247,7 @@ static void replace_binary(struct anonymiser *anonymiser, const struct etw_field
 	}
 	if (field->form == ETW_FIELD_FORM_IP6 && size == 16) {
 		if (pseudonyms_ip6(anonymiser->pseudonyms, bytes)) {
-			count(anonymiser, ANONYMISED_ADDRESS);
+			count_value(anonymiser, ANONYMISED_ADDRESS);
 		}
 		return;
 	}
@@ -256,7 +256,7 @@ static void replace_binary(struct anonymiser *anonymiser, const struct etw_field
 	} else {
 		memset(bytes, 0, size);
 	}
-	count(anonymiser, ANONYMISED_BYTES);
+	count_value(anonymiser, ANONYMISED_BYTES);
 }
 
 /* Clears an address that was cut off, because a part of it has no pseudonym. */
@@ -264,7 +264,7 @@ static void clear_cut(struct anonymiser *anonymiser, enum anonymised heading, ui
 		      size_t size)
 {
 	memset(bytes, 0, size);
-	count(anonymiser, heading);
+	count_value(anonymiser, heading);
 }
 
 static void replace_number(struct anonymiser *anonymiser, const struct etw_field *field,
@@ -282,10 +282,10 @@ static void replace_number(struct anonymiser *anonymiser, const struct etw_field
 				  bytes, size);
 		} else if (address) {
 			if (pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
-				count(anonymiser, ANONYMISED_ADDRESS);
+				count_value(anonymiser, ANONYMISED_ADDRESS);
 			}
 		} else if (pseudonyms_bytes(anonymiser->pseudonyms, bytes, size)) {
-			count(anonymiser, ANONYMISED_BYTES);
+			count_value(anonymiser, ANONYMISED_BYTES);
 		}
 		return;
 	}
@@ -302,7 +302,7 @@ static void replace_activity(struct anonymiser *anonymiser, uint8_t *guid)
 {
 	if (has_hardware_address(guid) &&
 	    pseudonyms_bytes(anonymiser->pseudonyms, guid, sizeof(struct etw_guid))) {
-		count(anonymiser, ANONYMISED_BYTES);
+		count_value(anonymiser, ANONYMISED_BYTES);
 	}
 }
 
@@ -317,7 +317,7 @@ static void replace_guid(struct anonymiser *anonymiser, const struct etw_field *
 	} else if (!glob_matches_nocase("*Provider*", field->name) &&
 		   !etw_kernel_class_name(&guid) &&
 		   pseudonyms_bytes(anonymiser->pseudonyms, bytes, sizeof guid)) {
-		count(anonymiser, ANONYMISED_BYTES);
+		count_value(anonymiser, ANONYMISED_BYTES);
 	}
 }
 
@@ -339,9 +339,9 @@ static bool is_hardware_address(const struct etw_field *field)
 }
 
 /* An etw_encode_visitor, called for each value of a payload. */
-static enum etw_encode_answer replace(void *context, const struct etw_field *field,
-				      const struct etw_field_slice *element,
-				      struct etw_text *new_value)
+static enum etw_encode_answer replace_value(void *context, const struct etw_field *field,
+					    const struct etw_field_slice *element,
+					    struct etw_text *new_value)
 {
 	struct anonymiser *anonymiser = context;
 	uint8_t *bytes;
@@ -356,7 +356,7 @@ static enum etw_encode_answer replace(void *context, const struct etw_field *fie
 	bytes = (uint8_t *)new_value->data;
 	if (may_be_text(field)) {
 		memset(bytes, 0, element->size);
-		count(anonymiser, ANONYMISED_BYTES);
+		count_value(anonymiser, ANONYMISED_BYTES);
 		return ETW_ENCODE_BYTES;
 	}
 	switch (field->type) {
@@ -369,21 +369,21 @@ static enum etw_encode_answer replace(void *context, const struct etw_field *fie
 		break;
 	case ETW_FIELD_WSTRING: /* see is_hardware_address() */
 		if (pseudonyms_bytes(anonymiser->pseudonyms, bytes, element->size)) {
-			count(anonymiser, ANONYMISED_BYTES);
+			count_value(anonymiser, ANONYMISED_BYTES);
 		}
 		break;
 	case ETW_FIELD_IP4:
 		if (element->size != 4) {
 			clear_cut(anonymiser, ANONYMISED_ADDRESS, bytes, element->size);
 		} else if (pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
-			count(anonymiser, ANONYMISED_ADDRESS);
+			count_value(anonymiser, ANONYMISED_ADDRESS);
 		}
 		break;
 	case ETW_FIELD_IP6:
 		if (element->size != 16) {
 			clear_cut(anonymiser, ANONYMISED_ADDRESS, bytes, element->size);
 		} else if (pseudonyms_ip6(anonymiser->pseudonyms, bytes)) {
-			count(anonymiser, ANONYMISED_ADDRESS);
+			count_value(anonymiser, ANONYMISED_ADDRESS);
 		}
 		break;
 	case ETW_FIELD_SID:
@@ -391,9 +391,9 @@ static enum etw_encode_answer replace(void *context, const struct etw_field *fie
 		if (element->cut) {
 			/* an SID that was cut off must not become a valid one */
 			memset(bytes, 0xff, element->size);
-			count(anonymiser, ANONYMISED_ACCOUNT);
+			count_value(anonymiser, ANONYMISED_ACCOUNT);
 		} else if (pseudonyms_sid(anonymiser->pseudonyms, bytes, element->size)) {
-			count(anonymiser, ANONYMISED_ACCOUNT);
+			count_value(anonymiser, ANONYMISED_ACCOUNT);
 		}
 		break;
 	case ETW_FIELD_BINARY:
@@ -467,7 +467,7 @@ static void clear_from(struct anonymiser *anonymiser, uint8_t *copy, size_t used
 {
 	if (used < size) {
 		memset(copy + used, 0, size - used);
-		count(anonymiser, ANONYMISED_BYTES);
+		count_value(anonymiser, ANONYMISED_BYTES);
 	}
 }
 
@@ -502,11 +502,11 @@ static void replace_account(struct anonymiser *anonymiser, uint8_t *copy, size_t
 	size_t used = etw_sid_size(copy, size);
 
 	if (pseudonyms_sid(anonymiser->pseudonyms, copy, size)) {
-		count(anonymiser, ANONYMISED_ACCOUNT);
+		count_value(anonymiser, ANONYMISED_ACCOUNT);
 	}
 	if (used < size) {
 		memset(copy + used, 0, size - used);
-		count(anonymiser, ANONYMISED_BYTES);
+		count_value(anonymiser, ANONYMISED_BYTES);
 	}
 }
 
@@ -520,7 +520,7 @@ static void replace_container(struct anonymiser *anonymiser, const struct etw_ex
 	for (size_t i = 0; i < item->size; i++) {
 		copy[i] = item->data[i] == '-' ? '-' : (uint8_t) "0123456789abcdef"[copy[i] % 16];
 	}
-	count(anonymiser, ANONYMISED_BYTES);
+	count_value(anonymiser, ANONYMISED_BYTES);
 }
 
 static void replace_items(struct anonymiser *anonymiser, const struct etw_record *record,
@@ -553,7 +553,7 @@ static void replace_items(struct anonymiser *anonymiser, const struct etw_record
 			replace_container(anonymiser, &item, copy);
 		} else if (item.type > 31 || (ITEMS_THAT_STAY >> item.type & 1) == 0) {
 			memset(copy, 0, item.size);
-			count(anonymiser, ANONYMISED_BYTES);
+			count_value(anonymiser, ANONYMISED_BYTES);
 		}
 	}
 }
@@ -617,7 +617,7 @@ static bool make_payload(struct anonymiser *anonymiser, const struct etw_record 
 		etw_payload_bytes(payload, record->payload, record->payload_size);
 		break;
 	case PAYLOAD_DECODED:
-		if (!etw_encode_changed(schema, record, NULL, 0, replace, anonymiser, payload,
+		if (!etw_encode_changed(schema, record, NULL, 0, replace_value, anonymiser, payload,
 					&failure)) {
 			if (failure.code == ETW_ERROR_NO_MEMORY) {
 				return error_set(err, failure.code, "%s", failure.text);

@@ -22,7 +22,7 @@ struct passes {
 	struct etw_error failure; /* the error of a record, which ends the copy */
 };
 
-static void learn(void *context, const struct etw_record *record)
+static void learn_record(void *context, const struct etw_record *record)
 {
 	struct passes *passes = context;
 
@@ -33,7 +33,7 @@ static bool first_pass(struct passes *passes, struct etw_file *input, struct etw
 {
 	const struct etw_visitor visitor = {
 		.record_context = passes,
-		.on_record = learn,
+		.on_record = learn_record,
 		.buffer_context = passes->request->context,
 		.on_buffer = passes->request->on_buffer,
 	};
@@ -44,8 +44,8 @@ static bool first_pass(struct passes *passes, struct etw_file *input, struct etw
 	return good;
 }
 
-static enum etw_mirror_action replace(void *context, const struct etw_record *record,
-				      struct etw_mirror_bytes *bytes)
+static enum etw_mirror_action replace_record(void *context, const struct etw_record *record,
+					     struct etw_mirror_bytes *bytes)
 {
 	struct passes *passes = context;
 	const struct etw_schema *schema;
@@ -73,7 +73,7 @@ static bool second_pass(struct passes *passes, struct etw_file *input,
 	const struct anonymise_request *request = passes->request;
 	const struct etw_mirror_visitor visitor = {
 		.context = passes,
-		.decide = replace,
+		.decide = replace_record,
 		.buffer_context = request->context,
 		.on_buffer = request->on_buffer,
 	};

@@ -38,7 +38,7 @@ enum { EVENT_IS_CLASSIC = 0x0100 }; /* EVENT_HEADER_FLAG_CLASSIC_HEADER */
 enum { FILE_SIZE_MOST = 1 << 30 };
 
 /* The layout of a TraceLogging event in the recording. */
-struct layout {
+struct tracelogging_layout {
 	const struct etw_schema *schema; /* owned by the cache */
 	uint8_t *metadata;               /* owned */
 	uint16_t size;
@@ -48,7 +48,7 @@ struct layout {
 struct event_lines {
 	struct event_lines_options options;
 	struct etw_tracelogging_cache *tracelogging;
-	struct layout *layouts; /* owned */
+	struct tracelogging_layout *layouts; /* owned */
 	size_t layout_count, layout_capacity;
 	struct map by_name; /* hash of provider and event name -> index + 1 in layouts */
 
@@ -72,8 +72,8 @@ static bool add_layout(struct event_lines *lines, const struct etw_guid *provide
 		       struct etw_error *err)
 {
 	uint64_t *first = map_put(&lines->by_name, layout_key(provider, schema->event), NULL);
-	struct layout *grown = array_grow(lines->layouts, &lines->layout_capacity,
-					  lines->layout_count, sizeof *grown);
+	struct tracelogging_layout *grown = array_grow(lines->layouts, &lines->layout_capacity,
+						       lines->layout_count, sizeof *grown);
 	uint8_t *metadata = malloc(item->size);
 
 	if (grown) {
@@ -84,7 +84,7 @@ static bool add_layout(struct event_lines *lines, const struct etw_guid *provide
 		return error_no_memory(err, "the layout of an event");
 	}
 	memcpy(metadata, item->data, item->size);
-	lines->layouts[lines->layout_count++] = (struct layout){
+	lines->layouts[lines->layout_count++] = (struct tracelogging_layout){
 		.schema = schema, .metadata = metadata, .size = item->size, .next = (size_t)*first
 	};
 	*first = lines->layout_count;
@@ -156,8 +156,8 @@ void event_lines_free(struct event_lines *lines)
 
 /* ---- keys ---- */
 
-static bool wrong(const char *key, const char *what, const struct etw_json_value *value,
-		  struct etw_error *err)
+static bool wrong_value(const char *key, const char *what, const struct etw_json_value *value,
+			struct etw_error *err)
 {
 	if (!value) {
 		return error_set(err, ETW_ERROR_FORMAT, "%s: expected %s, but it is missing", key,
@@ -208,7 +208,7 @@ static bool read_number(const struct etw_json_value *root, const char *key, uint
 		return true;
 	}
 	snprintf(range, sizeof range, "a whole number from 0 to %" PRIu64, most);
-	return wrong(key, range, value, err);
+	return wrong_value(key, range, value, err);
 }
 
 static bool read_id(const struct etw_json_value *root, const char *key, uint32_t *id,
@@ -246,7 +246,7 @@ static bool read_numbers(const struct etw_json_value *root, struct etw_out_recor
 		return false;
 	}
 	if (ptr != 0 && ptr != 4 && ptr != 8) {
-		return wrong("ptr", "4 or 8", json_member(root, "ptr"), err);
+		return wrong_value("ptr", "4 or 8", json_member(root, "ptr"), err);
 	}
 	record->pointer_size = (uint8_t)ptr;
 	record->processor = (uint16_t)cpu;
@@ -270,10 +270,12 @@ static bool read_time(const struct event_lines *lines, const struct etw_json_val
 	if (raw) {
 		return (raw->type == JSON_NUMBER &&
 			parse_i64(raw->text, raw->size, &record->raw_time)) ||
-		       wrong("ts", "ticks of the recording's clock, a whole number", raw, err);
+		       wrong_value("ts", "ticks of the recording's clock, a whole number", raw,
+				   err);
 	}
 	if (!wall || wall->type != JSON_NUMBER || !parse_i64(wall->text, wall->size, &time)) {
-		return wrong("filetime", "100 ns since 1601, a whole number (or ts)", wall, err);
+		return wrong_value("filetime", "100 ns since 1601, a whole number (or ts)", wall,
+				   err);
 	}
 	record->raw_time = etw_clock_raw_time(lines->options.clock, time);
 	return true;
@@ -290,8 +292,8 @@ static bool read_provider(struct event_lines *lines, const struct etw_json_value
 		return true;
 	}
 	return (guid && guid->type == JSON_TEXT && etw_guid_parse(guid->text, &lines->provider)) ||
-	       wrong("provider", "a GUID (or the name of a kernel class as provider_name)", guid,
-		     err);
+	       wrong_value("provider", "a GUID (or the name of a kernel class as provider_name)",
+			   guid, err);
 }
 
 static bool is_decoded_by(const struct etw_json_value *root, const char *origin)
@@ -321,7 +323,8 @@ static bool read_type(const struct event_lines *lines, const struct etw_json_val
 			return true;
 		}
 	}
-	return wrong("kind", "system, compact, perfinfo, event, full or instance", header, err);
+	return wrong_value("kind", "system, compact, perfinfo, event, full or instance", header,
+			   err);
 }
 
 /* Finds the group that kernel records have in place of a GUID. */
@@ -354,8 +357,8 @@ static bool read_raw(struct event_lines *lines, const struct etw_json_value *raw
 	return etw_encode_value(&bytes, raw, &lines->payload, err) || error_prefix(err, "raw");
 }
 
-static bool encode(struct event_lines *lines, const struct etw_schema *schema,
-		   const struct etw_json_value *fields, size_t size, struct etw_error *err)
+static bool encode_payload(struct event_lines *lines, const struct etw_schema *schema,
+			   const struct etw_json_value *fields, size_t size, struct etw_error *err)
 {
 	etw_payload_clear(&lines->payload);
 	return etw_encode_fields(schema, fields, size, &lines->payload, err) ||
@@ -374,7 +377,7 @@ static const struct etw_schema *find_by_fields(struct event_lines *lines,
 
 	for (unsigned i = 0;
 	     (schema = etw_kernel_schema_at(like->provider, like->opcode, i, NULL)) != NULL; i++) {
-		if (encode(lines, schema, fields, 0, NULL)) {
+		if (encode_payload(lines, schema, fields, 0, NULL)) {
 			break;
 		}
 	}
@@ -422,16 +425,17 @@ static void use_layout(struct event_lines *lines, const uint8_t *metadata, size_
  * Returns a known layout that accepts the values, preferably one that gives the size; NULL if none
  * does.
  */
-static const struct layout *find_layout(struct event_lines *lines, const char *event,
-					const struct etw_json_value *fields, size_t size)
+static const struct tracelogging_layout *find_layout(struct event_lines *lines, const char *event,
+						     const struct etw_json_value *fields,
+						     size_t size)
 {
 	const uint64_t *first = map_find(&lines->by_name, layout_key(&lines->provider, event));
-	const struct layout *fits = NULL;
+	const struct tracelogging_layout *fits = NULL;
 
 	for (size_t i = first ? (size_t)*first : 0; i > 0; i = lines->layouts[i - 1].next) {
-		const struct layout *layout = &lines->layouts[i - 1];
+		const struct tracelogging_layout *layout = &lines->layouts[i - 1];
 
-		if (!encode(lines, layout->schema, fields, size, NULL)) {
+		if (!encode_payload(lines, layout->schema, fields, size, NULL)) {
 			continue;
 		}
 		if (size == lines->payload.size) {
@@ -447,17 +451,17 @@ static bool make_tracelogging(struct event_lines *lines, const struct etw_json_v
 			      struct etw_error *err)
 {
 	const struct etw_json_value *event = json_member(root, "event");
-	const struct layout *layout;
+	const struct tracelogging_layout *layout;
 	const struct etw_schema *schema;
 	struct etw_extended_item item = { .type = ETW_EXTENDED_TRACELOGGING };
 
 	if (!event || event->type != JSON_TEXT) {
-		return wrong("event", "the name of the event", event, err);
+		return wrong_value("event", "the name of the event", event, err);
 	}
 	layout = find_layout(lines, event->text, fields, size);
 	if (layout) {
 		use_layout(lines, layout->metadata, layout->size);
-		return encode(lines, layout->schema, fields, size, err);
+		return encode_payload(lines, layout->schema, fields, size, err);
 	}
 	if (!etw_tracelogging_build(event, fields, &lines->metadata, err)) {
 		return error_prefix(err, "fields");
@@ -472,7 +476,7 @@ static bool make_tracelogging(struct event_lines *lines, const struct etw_json_v
 	if (!schema) {
 		return error_no_memory(err, "the layout of an event");
 	}
-	return encode(lines, schema, fields, size, err);
+	return encode_payload(lines, schema, fields, size, err);
 }
 
 static bool make_fields(struct event_lines *lines, const struct etw_json_value *root,
@@ -489,7 +493,7 @@ static bool make_fields(struct event_lines *lines, const struct etw_json_value *
 		return false;
 	}
 	if (fields->type != JSON_OBJECT) {
-		return wrong("fields", "an object", fields, err);
+		return wrong_value("fields", "an object", fields, err);
 	}
 	if (!tracelogging) {
 		schema = find_schema(lines, record, classic, fields, (size_t)size);
@@ -499,7 +503,7 @@ static bool make_fields(struct event_lines *lines, const struct etw_json_value *
 		record->flags |= schema ? EVENT_IS_CLASSIC : 0;
 	}
 	if (schema) {
-		return encode(lines, schema, fields, (size_t)size, err);
+		return encode_payload(lines, schema, fields, (size_t)size, err);
 	}
 	if (record->type == ETW_RECORD_EVENT && (tracelogging || !by)) {
 		return make_tracelogging(lines, root, fields, (size_t)size, err);
@@ -577,8 +581,8 @@ static bool add_items(struct event_lines *lines, const struct etw_json_value *ro
 	    (json_member(root, "ext") ? has_item(root, ETW_EXTENDED_PROVIDER_TRAITS) :
 					has_layout)) {
 		if (name->size > UINT16_MAX - 3 || strlen(name->text) != name->size) {
-			return wrong("provider_name", "at most 65532 bytes without a NUL", name,
-				     err);
+			return wrong_value("provider_name", "at most 65532 bytes without a NUL",
+					   name, err);
 		}
 		etw_payload_clear(&lines->traits);
 		etw_payload_u16(&lines->traits, (uint16_t)(3 + name->size));

@@ -27,7 +27,8 @@ static uint64_t event_key(int64_t time, uint32_t thread_id)
 	return hash_seeded(hash_seeded((uint64_t)time, hash_seed()) ^ thread_id, hash_seed());
 }
 
-static void forget(struct kept_stacks *stacks, const struct kept_event *event, uint64_t number)
+static void forget_event(struct kept_stacks *stacks, const struct kept_event *event,
+			 uint64_t number)
 {
 	const uint64_t *last = map_find(&stacks->events, event->key);
 
@@ -59,7 +60,7 @@ void kept_stacks_note(struct kept_stacks *stacks, const struct etw_record *recor
 	}
 	place = &stacks->recent[stacks->count % EVENTS_MOST];
 	if (stacks->count >= EVENTS_MOST) {
-		forget(stacks, place, stacks->count - EVENTS_MOST);
+		forget_event(stacks, place, stacks->count - EVENTS_MOST);
 	}
 	last = map_put(&stacks->events, event.key, NULL);
 	if (!last) {
@@ -133,7 +134,7 @@ void part_stacks_refer(struct part_stacks *stacks, uint64_t key, int64_t raw_tim
 	}
 }
 
-void part_stacks_look(struct part_stacks *stacks, uint64_t key, int64_t raw_time)
+void part_stacks_define(struct part_stacks *stacks, uint64_t key, int64_t raw_time)
 {
 	const uint64_t *last = map_find(&stacks->references, key);
 	bool added = false;

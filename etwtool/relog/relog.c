@@ -101,7 +101,7 @@ void relog_changes_free(struct relog_changes *changes)
 
 /* ---- the pass over the inputs ---- */
 
-static void learn(void *context, const struct etw_record *record)
+static void learn_record(void *context, const struct etw_record *record)
 {
 	struct relog_changes *changes = context;
 
@@ -116,7 +116,7 @@ bool relog_changes_learn(struct relog_changes *changes, struct etw_file *input,
 			 struct etw_error *err)
 {
 	const struct etw_visitor visitor = { .record_context = changes,
-					     .on_record = learn,
+					     .on_record = learn_record,
 					     .buffer_context = context,
 					     .on_buffer = on_buffer };
 	struct etw_damage damage = { 0 }; /* the copy reports it */
@@ -146,7 +146,7 @@ static uint32_t processors_of(const struct relog_changes *changes)
 	return most;
 }
 
-static bool keep(void *context, const struct etw_out_record *record, struct etw_error *err)
+static bool add_record(void *context, const struct etw_out_record *record, struct etw_error *err)
 {
 	struct relog_changes *changes = context;
 
@@ -161,7 +161,7 @@ bool relog_changes_ready(struct relog_changes *changes, struct etw_error *err)
 
 	etw_trace_schemas_finish(changes->trace);
 	for (size_t i = 0; i < files->count; i++) {
-		if (!event_lines_each(changes->lines, files->paths[i], keep, changes, err)) {
+		if (!event_lines_each(changes->lines, files->paths[i], add_record, changes, err)) {
 			return false;
 		}
 	}
@@ -170,8 +170,13 @@ bool relog_changes_ready(struct relog_changes *changes, struct etw_error *err)
 
 /* ---- the copy ---- */
 
-enum set_answer relog_changes_apply(struct relog_changes *changes, const struct etw_record *record,
-				    struct etw_mirror_bytes *bytes, struct etw_error *err)
+/*
+ * Applies the assignments to a record. *bytes is the whole record, and then the one that replaces
+ * it, which is valid until the next call.
+ */
+static enum set_answer apply_assignments(struct relog_changes *changes,
+					 const struct etw_record *record,
+					 struct etw_mirror_bytes *bytes, struct etw_error *err)
 {
 	struct set_fields *set = changes->options.set;
 	const struct etw_event_class *class;
@@ -206,13 +211,14 @@ bool relog_decision_needed(const struct relog_decision *decision)
 }
 
 /* Applies the assignments. *moved becomes the record with its new payload and the same items. */
-static enum etw_mirror_action change(struct relog_decision *decision,
-				     const struct etw_record *record,
-				     struct etw_mirror_bytes *bytes, struct etw_record *moved)
+static enum etw_mirror_action change_record(struct relog_decision *decision,
+					    const struct etw_record *record,
+					    struct etw_mirror_bytes *bytes,
+					    struct etw_record *moved)
 {
 	const struct etw_mirror_bytes before = *bytes;
 
-	switch (relog_changes_apply(decision->changes, record, bytes, &decision->failure)) {
+	switch (apply_assignments(decision->changes, record, bytes, &decision->failure)) {
 	case SET_FAILED:
 		return ETW_MIRROR_STOP;
 	case SET_SAME:
@@ -255,7 +261,7 @@ enum etw_mirror_action relog_decide(void *context, const struct etw_record *reco
 		return ETW_MIRROR_DROP;
 	}
 	if (decision->changes && chosen) {
-		action = change(decision, record, bytes, &moved);
+		action = change_record(decision, record, bytes, &moved);
 	}
 	if (action != ETW_MIRROR_STOP && decision->drop_stacks && record->extended) {
 		size = etw_strip_items(&moved, bytes->at, bytes->size, STACK_ITEMS,

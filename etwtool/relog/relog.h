@@ -165,7 +165,7 @@ void kept_stacks_done(struct kept_stacks *stacks);
 
 /*
  * Zero-initialise it. Call part_stacks_refer() for all references of the part, then
- * part_stacks_look() for all definitions of the recording, then part_stacks_need(); each in any
+ * part_stacks_define() for all definitions of the recording, then part_stacks_need(); each in any
  * order. Memory is bounded: when there are too many keys, every definition counts as needed.
  */
 struct part_stacks {
@@ -177,7 +177,7 @@ struct part_stacks {
 };
 
 void part_stacks_refer(struct part_stacks *stacks, uint64_t key, int64_t raw_time);
-void part_stacks_look(struct part_stacks *stacks, uint64_t key, int64_t raw_time);
+void part_stacks_define(struct part_stacks *stacks, uint64_t key, int64_t raw_time);
 
 /* Returns whether a definition is the one that the last reference means, or an earlier one. */
 bool part_stacks_need(const struct part_stacks *stacks, uint64_t key, int64_t raw_time);
@@ -245,8 +245,8 @@ bool event_lines_each(struct event_lines *lines, const char *path,
  * What etwtool relog changes in records (--set), and the records that it adds (--add).
  *
  * Both need the layouts of events, which often come at the end of a recording. So the order of
- * calls is: relog_changes_learn() for each input, relog_changes_ready(), then relog_changes_apply()
- * for each record of the copy, and relog_changes_add() after the last one.
+ * calls is: relog_changes_learn() for each input, relog_changes_ready(), then relog_decide() for
+ * each record of the copy, and relog_changes_add() after the last one.
  */
 
 enum { ADDED_FILES_MOST = 16 };
@@ -289,13 +289,6 @@ bool relog_changes_learn(struct relog_changes *changes, struct etw_file *input,
  * "PATH:LINE: sentence" when a line is wrong.
  */
 bool relog_changes_ready(struct relog_changes *changes, struct etw_error *err);
-
-/*
- * Applies the assignments to a record. *bytes is the whole record, and then the one that replaces
- * it, which is valid until the next call.
- */
-enum set_answer relog_changes_apply(struct relog_changes *changes, const struct etw_record *record,
-				    struct etw_mirror_bytes *bytes, struct etw_error *err);
 
 /* Adds the records of the files in time order, and returns their number. */
 size_t relog_changes_add(struct relog_changes *changes, struct etw_writer *writer);

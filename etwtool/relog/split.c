@@ -74,7 +74,7 @@ bool split_by_read(void *target, const char *text, struct etw_error *err)
 /*
  * A note about a buffer with records, or about several buffers that follow each other in the file.
  */
-struct entry {
+struct buffer_run {
 	struct etw_mirror_place place;
 	uint64_t end;        /* offset of the byte after the last buffer */
 	int64_t first, last; /* lowest and highest raw time */
@@ -84,10 +84,10 @@ struct entry {
 struct split {
 	struct etw_file *input;
 	const struct split_request *request;
-	struct entry *entries; /* owned; in file order */
+	struct buffer_run *runs; /* owned; in file order */
 	size_t count;
 	size_t capacity;
-	const struct entry **by_time; /* the entries sorted by first time; owned */
+	const struct buffer_run **by_time; /* the runs sorted by first time; owned */
 	struct describing describing;
 	/* Temporary recordings beside the output; owned. */
 	struct etw_file *names;
@@ -98,13 +98,13 @@ struct split {
 	uint64_t cached_bytes;
 	struct part_stacks stacks; /* stacks of the present part */
 
-	struct entry present; /* the buffer that the first pass reads */
+	struct buffer_run present; /* the buffer that the first pass reads */
 	bool has_records;
 	bool no_memory;
 
 	int64_t from, to; /* raw times of the part; `to` is excluded … */
 	bool open_end;    /* … unless this is the last part */
-	size_t next;      /* index of the entry that the part reads next */
+	size_t next;      /* index of the run that the part reads next */
 	uint64_t kept;    /* records of its time span */
 	bool goes_on;     /* the buffers that it has read have records after its time span … */
 	int64_t later;    /* … the first of them at this raw time */
@@ -141,7 +141,7 @@ static enum etw_mirror_action keep_describing(void *context, const struct etw_re
 					      struct etw_mirror_bytes *bytes)
 {
 	struct split *split = context;
-	struct entry *present = &split->present;
+	struct buffer_run *present = &split->present;
 	struct etw_stack_walk walk;
 	bool stack;
 	int64_t time = time_of(record, &walk, &stack);
@@ -165,30 +165,30 @@ static enum etw_mirror_action keep_describing(void *context, const struct etw_re
 		       ETW_MIRROR_DROP;
 }
 
-/* Joins each two entries into one. */
-static void join_entries(struct split *split)
+/* Joins each two runs into one. */
+static void join_runs(struct split *split)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < split->count; i += 2) {
-		struct entry joined = split->entries[i];
+		struct buffer_run joined = split->runs[i];
 
 		if (i + 1 < split->count) {
-			const struct entry *other = &split->entries[i + 1];
+			const struct buffer_run *other = &split->runs[i + 1];
 
 			joined.end = other->end;
 			joined.first = other->first < joined.first ? other->first : joined.first;
 			joined.last = other->last > joined.last ? other->last : joined.last;
 			joined.size += other->size;
 		}
-		split->entries[count++] = joined;
+		split->runs[count++] = joined;
 	}
 	split->count = count;
 }
 
-static void add_entry(struct split *split, uint64_t end)
+static void add_run(struct split *split, uint64_t end)
 {
-	struct entry *present = &split->present, *entries;
+	struct buffer_run *present = &split->present, *runs;
 	uint64_t usual = etw_file_header(split->input)->buffer_size_bytes;
 
 	present->end = end;
@@ -197,24 +197,24 @@ static void add_entry(struct split *split, uint64_t end)
 		present->size = usual;
 	}
 	if (split->count == split->request->notes_most) {
-		join_entries(split);
+		join_runs(split);
 	}
-	entries = array_grow(split->entries, &split->capacity, split->count, sizeof *entries);
-	if (!entries) {
+	runs = array_grow(split->runs, &split->capacity, split->count, sizeof *runs);
+	if (!runs) {
 		split->no_memory = true;
 		return;
 	}
-	entries[split->count++] = *present;
-	split->entries = entries;
+	runs[split->count++] = *present;
+	split->runs = runs;
 }
 
 static void note_buffer(void *context, uint64_t bytes_read)
 {
 	struct split *split = context;
-	struct entry *present = &split->present;
+	struct buffer_run *present = &split->present;
 
 	if (split->has_records) {
-		add_entry(split, bytes_read);
+		add_run(split, bytes_read);
 	}
 	split->has_records = false;
 	present->place.offset = bytes_read;
@@ -226,8 +226,8 @@ static void note_buffer(void *context, uint64_t bytes_read)
 
 static int compare_times(const void *a, const void *b)
 {
-	const struct entry *x = *(const struct entry *const *)a;
-	const struct entry *y = *(const struct entry *const *)b;
+	const struct buffer_run *x = *(const struct buffer_run *const *)a;
+	const struct buffer_run *y = *(const struct buffer_run *const *)b;
 
 	if (x->first != y->first) {
 		return x->first < y->first ? -1 : 1;
@@ -279,15 +279,16 @@ static bool first_pass(struct split *split, struct etw_damage *damage, struct et
 	     !make_small(split, &split->definitions, &definitions, &known, err))) {
 		return false;
 	}
-	split->by_time = calloc(split->count + 1, sizeof(struct entry *));
+	split->by_time = calloc(split->count + 1, sizeof(struct buffer_run *));
 	if (split->no_memory || !split->by_time) {
 		return error_no_memory(err, "the buffers of the recording");
 	}
 	for (size_t i = 0; i < split->count; i++) {
-		split->by_time[i] = &split->entries[i];
+		split->by_time[i] = &split->runs[i];
 	}
 	if (split->count > 0) {
-		sort_items(split->by_time, split->count, sizeof(struct entry *), compare_times);
+		sort_items(split->by_time, split->count, sizeof(struct buffer_run *),
+			   compare_times);
 	}
 	return true;
 }
@@ -338,12 +339,12 @@ static bool seek_inside(void *context, struct etw_mirror_place *place)
 	struct split *split = context;
 
 	while (split->next < split->count) {
-		const struct entry *entry = &split->entries[split->next];
+		const struct buffer_run *run = &split->runs[split->next];
 
-		if (entry->end > place->offset && entry->last >= split->from &&
-		    (split->open_end || entry->first < split->to)) {
-			if (entry->place.offset > place->offset) {
-				*place = entry->place;
+		if (run->end > place->offset && run->last >= split->from &&
+		    (split->open_end || run->first < split->to)) {
+			if (run->place.offset > place->offset) {
+				*place = run->place;
 			}
 			return true;
 		}
@@ -352,15 +353,15 @@ static bool seek_inside(void *context, struct etw_mirror_place *place)
 	return false;
 }
 
-static enum etw_mirror_action look_at_definition(void *context, const struct etw_record *record,
-						 struct etw_mirror_bytes *bytes)
+static enum etw_mirror_action define_stack(void *context, const struct etw_record *record,
+					   struct etw_mirror_bytes *bytes)
 {
 	struct split *split = context;
 	struct etw_stack_walk walk;
 
 	(void)bytes;
 	if (etw_stack_walk_read(record, &walk)) {
-		part_stacks_look(&split->stacks, walk.key, record->raw_time);
+		part_stacks_define(&split->stacks, walk.key, record->raw_time);
 	}
 	return ETW_MIRROR_DROP;
 }
@@ -383,13 +384,13 @@ static enum etw_mirror_action keep_needed(void *context, const struct etw_record
 /* Adds the definitions that records of the part need. */
 static bool add_definitions(struct split *split, struct etw_mirror *mirror, struct etw_error *err)
 {
-	const struct etw_mirror_visitor look = { .context = split, .decide = look_at_definition };
+	const struct etw_mirror_visitor defining = { .context = split, .decide = define_stack };
 	const struct etw_mirror_visitor add = { .context = split, .decide = keep_needed };
 	struct etw_file *file = split->definitions;
 	struct etw_damage known = { 0 };
 
 	if (split->stacks.references.count > 0 &&
-	    !(etw_mirror_copy(mirror, file, &look, &known, err) &&
+	    !(etw_mirror_copy(mirror, file, &defining, &known, err) &&
 	      etw_mirror_copy(mirror, file, &add, &known, err))) {
 		return false;
 	}
@@ -517,7 +518,7 @@ static bool by_size(struct split *split, struct etw_error *err)
 	uint64_t most = split->request->by.size_bytes;
 	uint64_t names = etw_file_size_bytes(split->names);
 	uint64_t stacks = size_of_cached(split);
-	const struct entry **open; /* buffers that overlap the present part */
+	const struct buffer_run **open; /* buffers that overlap the present part */
 	size_t open_count = 0, next = 0;
 	bool good = true;
 
@@ -527,7 +528,7 @@ static bool by_size(struct split *split, struct etw_error *err)
 				 " bytes, which leaves no room for other records",
 				 names);
 	}
-	open = calloc(split->count + 1, sizeof(struct entry *));
+	open = calloc(split->count + 1, sizeof(struct buffer_run *));
 	if (!open) {
 		return error_no_memory(err, "the buffers of the recording");
 	}
@@ -592,6 +593,6 @@ bool split_recording(struct etw_file *input, const struct split_request *request
 	etw_file_close(split.definitions);
 	describing_done(&split.describing);
 	free(split.by_time);
-	free(split.entries);
+	free(split.runs);
 	return good;
 }

@@ -145,7 +145,7 @@ static void warn_of_damage(const struct relog *relog, const struct etw_damage *d
 	}
 }
 
-static bool copy(struct relog *relog, struct etw_error *err)
+static bool copy_inputs(struct relog *relog, struct etw_error *err)
 {
 	const struct etw_mirror_visitor visitor = {
 		.context = &relog->decision,
@@ -247,7 +247,7 @@ static bool names_were_found(const struct relog *relog)
  * Runs the filter over all inputs as one recording: record indexes continue from one input to the
  * next.
  */
-static bool choose(struct relog *relog, struct etw_error *err)
+static bool choose_records(struct relog *relog, struct etw_error *err)
 {
 	const struct recording_options options = {
 		.probe = relog->request->filter.probe,
@@ -296,20 +296,20 @@ static bool indexes_agree(const struct relog *relog, struct etw_error *err)
 }
 
 /* Writes the recording that combines all inputs: the output, or a temporary file beside it. */
-static bool make(struct relog *relog, bool temporary, struct etw_mirror_form form,
-		 struct etw_mirror_counts *counts, struct etw_error *err)
+static bool make_recording(struct relog *relog, bool temporary, struct etw_mirror_form form,
+			   struct etw_mirror_counts *counts, struct etw_error *err)
 {
 	const char *path = relog->request->output;
 	const struct relog_inputs *inputs = &relog->inputs;
 
-	if (relog->decision.choosing && !choose(relog, err)) {
+	if (relog->decision.choosing && !choose_records(relog, err)) {
 		return false;
 	}
 	relog->mirror = temporary ? etw_mirror_open_temporary(path, form, inputs->files,
 							      inputs->count, err) :
 				    etw_mirror_open(path, form, inputs->files, inputs->count, err);
 	for (; relog->mirror && relog->present < inputs->count; relog->present++) {
-		if (!copy(relog, err)) {
+		if (!copy_inputs(relog, err)) {
 			return etw_mirror_output_failed(relog->mirror) ?
 				       false :
 				       error_prefix(err, "%s", path_of(relog, relog->present));
@@ -362,8 +362,8 @@ static void print_replaced(const struct anonymise_counts *counts)
 	text_free(&out);
 }
 
-/* Anonymises the only input, or the recording that make() has written. *file: gets the result if it
- * is a temporary file; NULL: it is the output. */
+/* Anonymises the only input, or the recording that make_recording() has written. *file: gets the
+ * result if it is a temporary file; NULL: it is the output. */
 static bool make_anonymised(struct relog *relog, struct etw_file *input, struct etw_file **file,
 			    struct etw_mirror_form form, bool warn,
 			    struct etw_mirror_counts *counts, struct etw_error *err)
@@ -457,7 +457,7 @@ static bool make_whole(struct relog *relog, struct etw_mirror_form form,
 		       struct etw_mirror_counts *counts, struct etw_file **file,
 		       struct etw_error *err)
 {
-	if (make(relog, true, form, counts, err)) {
+	if (make_recording(relog, true, form, counts, err)) {
 		*file = etw_mirror_result(relog->mirror, relog->request->arguments.pointer_size,
 					  err);
 	}
@@ -532,7 +532,7 @@ static bool make_all(struct relog *relog, struct etw_error *err)
 	if (split || request->anonymise) {
 		return make_in_steps(relog, form, split, err);
 	}
-	return make(relog, false, form, &counts, err) &&
+	return make_recording(relog, false, form, &counts, err) &&
 	       print_result(relog, request->output, &counts, false);
 }
 
@@ -714,7 +714,8 @@ static const struct command_option option_rows[] = {
 	{ "--compress", NULL, "compress the buffers", OPTION_SET, AT(compress) },
 	{ "--threads", "N", "threads that compress, 1 to 8; default: one a processor", OPTION_DIGIT,
 	  AT(threads), .words = threads },
-	{ "--plain", NULL, "do not compress the buffers; default: as they are", OPTION_SET, AT(plain) },
+	{ "--plain", NULL, "do not compress the buffers; default: as they are", OPTION_SET,
+	  AT(plain) },
 	{ NULL },
 };
 

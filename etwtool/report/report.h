@@ -317,8 +317,6 @@ void report_add_exit_status(struct etw_text *out, int32_t status);
 
 /* ---- values for people (report_charts.c) ---- */
 
-/* Adds "12,345". */
-void report_add_number(struct etw_text *out, uint64_t number);
 /* Adds "12,345 events", without the s for 1. */
 void report_add_counted(struct etw_text *out, uint64_t number, const char *noun);
 /* Adds a total in a unit: "12.3 MB", "12,345", "1.25 s". */
@@ -335,7 +333,5 @@ void report_add_duration(struct etw_text *out, uint64_t time_100ns);
  * milliseconds follow if its steps are shorter than a second. Adds "–" for no time.
  */
 void report_add_clock(struct etw_text *out, const struct report *report, int64_t time);
-/* Parses the upper bound of a bucket, in nanoseconds. Returns false if the bucket has none. */
-bool report_bound(const char *le, uint64_t *ns);
 
 #endif

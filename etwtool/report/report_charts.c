@@ -22,7 +22,8 @@
 
 #define SECOND UINT64_C(10000000)
 
-void report_add_number(struct etw_text *out, uint64_t number)
+/* Adds "12,345". */
+static void add_number(struct etw_text *out, uint64_t number)
 {
 	char digits[24];
 	int size = snprintf(digits, sizeof digits, "%" PRIu64, number);
@@ -37,7 +38,7 @@ void report_add_number(struct etw_text *out, uint64_t number)
 
 void report_add_counted(struct etw_text *out, uint64_t number, const char *noun)
 {
-	report_add_number(out, number);
+	add_number(out, number);
 	text_add_format(out, " %s%s", noun, number == 1 ? "" : "s");
 }
 
@@ -62,7 +63,7 @@ static void add_real(struct etw_text *out, double value)
 	if (value > 0 && value < 0.0005) {
 		text_add_string(out, "< 0.001");
 	} else if (value >= 99.95) {
-		report_add_number(out, (uint64_t)(value + 0.5));
+		add_number(out, (uint64_t)(value + 0.5));
 	} else {
 		text_add_format(out, "%.*f", value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 3, value);
 	}
@@ -92,7 +93,7 @@ void report_add_value(struct etw_text *out, enum report_unit unit, uint64_t valu
 		add_seconds(out, (double)value / 1e9);
 		break;
 	case REPORT_COUNT:
-		report_add_number(out, value);
+		add_number(out, value);
 		break;
 	}
 }

@@ -25,6 +25,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "base/utc.h"
+#include "etwtool/recording.h"
 #include "exporter/track/derived_fields.h"
 
 enum {
@@ -161,8 +162,8 @@ static struct report_process *add_process(struct report_events *events,
 	return process;
 }
 
-static void take_process(struct report_events *events, const struct etw_record *record,
-			 const struct etw_event_class *class)
+static void add_process_event(struct report_events *events, const struct etw_record *record,
+			      const struct etw_event_class *class)
 {
 	uint32_t process_id, status;
 	const uint64_t *index;
@@ -193,8 +194,8 @@ static void take_process(struct report_events *events, const struct etw_record *
 
 /* ---- the machine ---- */
 
-static void take_machine(struct report_events *events, const struct etw_record *record,
-			 const struct etw_event_class *class)
+static void set_machine(struct report_events *events, const struct etw_record *record,
+			const struct etw_event_class *class)
 {
 	struct report_machine *machine = &events->machine;
 
@@ -278,9 +279,9 @@ static uint32_t path_id(struct report_events *events, struct derived_read *read)
 	return place->id;
 }
 
-static void take_file(struct report_events *events, const struct etw_record *record,
-		      const struct etw_event_class *class, struct tracker *tracker,
-		      enum report_direction direction)
+static void add_file_bytes(struct report_events *events, const struct etw_record *record,
+			   const struct etw_event_class *class, struct tracker *tracker,
+			   enum report_direction direction)
 {
 	struct derived_read read = { .tracker = tracker, .record = record };
 	uint32_t bytes, flags = 0;
@@ -365,17 +366,18 @@ void report_events_record(void *context, const struct etw_record *record,
 	}
 	switch (class->kernel_class) {
 	case ETW_KERNEL_PROCESS:
-		take_process(events, record, class);
+		add_process_event(events, record, class);
 		break;
 	case ETW_KERNEL_FILE_IO:
 		if (record->opcode == FILE_IO_READ || record->opcode == FILE_IO_WRITE) {
-			take_file(events, record, class, tracker,
-				  record->opcode == FILE_IO_READ ? REPORT_READ : REPORT_WRITTEN);
+			add_file_bytes(events, record, class, tracker,
+				       record->opcode == FILE_IO_READ ? REPORT_READ :
+									REPORT_WRITTEN);
 		}
 		break;
 	case ETW_KERNEL_SYSTEM_CONFIG:
 		if (record->opcode == CONFIG_CPU) {
-			take_machine(events, record, class);
+			set_machine(events, record, class);
 		}
 		break;
 	default:
@@ -397,9 +399,7 @@ void report_events_record(void *context, const struct etw_record *record,
 
 enum { NONE = UINT32_MAX };
 
-#define END_9999 INT64_C(2650467744000000000) /* the end of 9999 */
-
-struct node {
+struct process_node {
 	uint32_t parent, first_child, last_child, next; /* indices of instances, or NONE */
 };
 
@@ -424,7 +424,7 @@ static uint32_t find_parent(const struct report_events *events, uint32_t child)
 }
 
 /* Returns whether an instance is the other one or below it. */
-static bool is_below(const struct node *nodes, uint32_t lower, uint32_t upper)
+static bool is_below(const struct process_node *nodes, uint32_t lower, uint32_t upper)
 {
 	while (lower != NONE && lower != upper) {
 		lower = nodes[lower].parent;
@@ -435,17 +435,17 @@ static bool is_below(const struct node *nodes, uint32_t lower, uint32_t upper)
 /*
  * Makes the tree, which the caller frees. The last node is the root. Returns NULL without memory.
  */
-static struct node *make_tree(const struct report_events *events)
+static struct process_node *make_tree(const struct report_events *events)
 {
 	uint32_t count = (uint32_t)events->process_count;
-	struct node *nodes = calloc(count + 1, sizeof *nodes);
+	struct process_node *nodes = calloc(count + 1, sizeof *nodes);
 
 	for (uint32_t i = 0; nodes && i <= count; i++) {
-		nodes[i] = (struct node){ NONE, NONE, NONE, NONE };
+		nodes[i] = (struct process_node){ NONE, NONE, NONE, NONE };
 	}
 	for (uint32_t i = 0; nodes && i < count; i++) {
 		uint32_t parent = find_parent(events, i);
-		struct node *upper;
+		struct process_node *upper;
 
 		parent = parent == NONE || is_below(nodes, parent, i) ? count : parent;
 		upper = &nodes[parent];
@@ -502,7 +502,7 @@ void report_add_exit_status(struct etw_text *out, int32_t status)
 /* Adds a time of a process. A time that RFC 3339 cannot express is moved to the nearest one. */
 static void add_time(struct json *json, const char *key, int64_t time)
 {
-	time = time < END_9999 ? time : END_9999 - 1;
+	time = time < TIME_10000 ? time : TIME_10000 - 1;
 	utc_member(json, key, time > 0 || time == ETW_RECORD_NO_TIME ? time : 1);
 }
 
@@ -529,7 +529,7 @@ static void add_process_json(struct json *json, const struct report_process *pro
 }
 
 static void add_rows(struct json *json, const struct report_events *events,
-		     const struct node *nodes)
+		     const struct process_node *nodes)
 {
 	const uint32_t root = (uint32_t)events->process_count;
 	uint32_t at = nodes[root].first_child;
@@ -554,7 +554,7 @@ static void add_rows(struct json *json, const struct report_events *events,
 
 void report_add_processes(struct json *json, const struct report_events *events)
 {
-	struct node *nodes = make_tree(events);
+	struct process_node *nodes = make_tree(events);
 
 	json->out->failed |= nodes == NULL;
 	json_member_array(json, "processes");

@@ -28,7 +28,7 @@ enum {
 	REMARKS_MOST = 20, /* findings about one counter */
 };
 
-struct finder {
+struct finding_search {
 	const struct report *report;
 	report_on_finding *on_finding;
 	void *context;
@@ -39,14 +39,14 @@ struct finder {
 };
 
 /* Begins a finding with a name. */
-static void begin_with(struct finder *finder, const char *name)
+static void begin_finding(struct finding_search *finder, const char *name)
 {
 	text_add_utf8_clean(&finder->text, name, strlen(name));
 	finder->name_size = finder->text.size;
 }
 
-static void end(struct finder *finder, const char *type, enum report_severity severity,
-		const struct report_chart *chart)
+static void end_finding(struct finding_search *finder, const char *type,
+			enum report_severity severity, const struct report_chart *chart)
 {
 	const struct report_finding finding = { .type = type,
 						.severity = severity,
@@ -63,16 +63,16 @@ static void end(struct finder *finder, const char *type, enum report_severity se
 	finder->name_size = 0;
 }
 
-static void find_text(struct finder *finder, const char *type, enum report_severity severity,
-		      const char *sentence)
+static void find_text(struct finding_search *finder, const char *type,
+		      enum report_severity severity, const char *sentence)
 {
 	text_add_string(&finder->text, sentence);
-	end(finder, type, severity, NULL);
+	end_finding(finder, type, severity, NULL);
 }
 
 /* ---- losses ---- */
 
-static void find_losses(struct finder *finder)
+static void find_losses(struct finding_search *finder)
 {
 	const struct etw_source_statistics *statistics = &finder->report->statistics;
 	bool lost = statistics->events_lost > 0 || statistics->buffers_lost > 0;
@@ -91,7 +91,7 @@ static void find_losses(struct finder *finder)
 			text_add_string(text, " with an unknown number of events");
 		}
 		text_add_string(text, ". All numbers are too low by what they would have added.");
-		end(finder, "lost", REPORT_PROBLEM, NULL);
+		end_finding(finder, "lost", REPORT_PROBLEM, NULL);
 	}
 	if (statistics->truncated) {
 		find_text(finder, "cut_short", REPORT_PROBLEM,
@@ -101,7 +101,7 @@ static void find_losses(struct finder *finder)
 		text_add_string(text, "The recording " ETW_RECORDING_DAMAGED ": ");
 		text_add_damage(text, statistics);
 		text_add_char(text, '.');
-		end(finder, "damaged", REPORT_PROBLEM, NULL);
+		end_finding(finder, "damaged", REPORT_PROBLEM, NULL);
 	}
 	if (!lost && !damaged && !statistics->truncated) {
 		find_text(finder, closed ? "nothing_lost" : "losses_unknown",
@@ -155,22 +155,22 @@ static const struct remark *find_remark(const char *sample, const char *name)
 	return NULL;
 }
 
-static void add_remark(struct finder *finder, const struct remark *remark,
+static void add_remark(struct finding_search *finder, const struct remark *remark,
 		       const struct report_row *row)
 {
 	struct etw_text *text = &finder->text;
 
 	if (remark->name_first) {
-		begin_with(finder, row->name);
+		begin_finding(finder, row->name);
 		text_add_string(text, ": ");
 	}
 	report_add_counted(text, row->total, remark->noun);
 	text_add_format(text, " %s%s%s.", remark->before, remark->after ? row->name : "",
 			remark->after ? remark->after : "");
-	end(finder, remark->type, REPORT_NOTE, NULL);
+	end_finding(finder, remark->type, REPORT_NOTE, NULL);
 }
 
-static void find_remarks(struct finder *finder, size_t chart)
+static void find_remarks(struct finding_search *finder, size_t chart)
 {
 	const struct report_series *series = &finder->report->charted.series[chart];
 	const struct remark *remark = NULL;
@@ -186,21 +186,21 @@ static void find_remarks(struct finder *finder, size_t chart)
 	if (rows > REMARKS_MOST && remark) {
 		text_add_format(&finder->text, "%zu more rows of this type are left out.",
 				rows - REMARKS_MOST);
-		end(finder, remark->type, REPORT_NOTE, NULL);
+		end_finding(finder, remark->type, REPORT_NOTE, NULL);
 	}
 }
 
-static void find_counted(struct finder *finder, const char *type, uint64_t number,
+static void find_counted(struct finding_search *finder, const char *type, uint64_t number,
 			 const char *sentence)
 {
 	if (number > 0) {
 		report_add_counted(&finder->text, number, "record");
 		text_add_format(&finder->text, " %s.", sentence);
-		end(finder, type, REPORT_NOTE, NULL);
+		end_finding(finder, type, REPORT_NOTE, NULL);
 	}
 }
 
-static void find_doubts(struct finder *finder)
+static void find_doubts(struct finding_search *finder)
 {
 	const struct report *report = finder->report;
 
@@ -212,7 +212,7 @@ static void find_doubts(struct finder *finder)
 	if (report->clock_doubt) {
 		text_add_format(&finder->text, "The clock of the recording is doubtful: %s.",
 				report->clock_doubt);
-		end(finder, "clock", REPORT_NOTE, NULL);
+		end_finding(finder, "clock", REPORT_NOTE, NULL);
 	}
 	find_counted(finder, "no_time", report->charted.steps.outside,
 		     "without a time between 1970 and 9999: they count where they come");
@@ -244,7 +244,7 @@ static const struct report_process *next_failure(const struct report_events *eve
 	return found;
 }
 
-static void find_failures(struct finder *finder)
+static void find_failures(struct finding_search *finder)
 {
 	const struct report_events *events = &finder->report->events;
 	const struct report_process *failure = NULL;
@@ -254,20 +254,20 @@ static void find_failures(struct finder *finder)
 		if (count++ >= FAILURES) {
 			continue;
 		}
-		begin_with(finder, failure->name[0] != '\0' ? failure->name : "(no name)");
+		begin_finding(finder, failure->name[0] != '\0' ? failure->name : "(no name)");
 		text_add_format(&finder->text, " (process %" PRIu32 ") ended with ",
 				failure->process_id);
 		report_add_exit_status(&finder->text, failure->exit_status);
 		text_add_string(&finder->text, " at ");
 		report_add_clock(&finder->text, finder->report, failure->end);
 		text_add_char(&finder->text, '.');
-		end(finder, "process_failed", REPORT_PROBLEM, NULL);
+		end_finding(finder, "process_failed", REPORT_PROBLEM, NULL);
 	}
 	if (count > FAILURES) {
 		text_add_format(&finder->text,
 				"%zu more ended by an exception or an error: see the processes.",
 				count - FAILURES);
-		end(finder, "processes_failed", REPORT_PROBLEM, NULL);
+		end_finding(finder, "processes_failed", REPORT_PROBLEM, NULL);
 	}
 	if (count == 0 && events->process_count > 0 && events->processes_left_out == 0) {
 		find_text(finder, "no_process_failed", REPORT_GOOD,
@@ -275,7 +275,8 @@ static void find_failures(struct finder *finder)
 	}
 }
 
-bool report_bound(const char *le, uint64_t *ns)
+/* Parses the upper bound of a bucket, in nanoseconds. Returns false if the bucket has none. */
+static bool parse_bound(const char *le, uint64_t *ns)
 {
 	const char *point = strchr(le, '.');
 
@@ -307,16 +308,16 @@ static void add_within(struct etw_text *text, const struct report_series *series
 			break;
 		}
 	}
-	bounded = report_bound(series->rows[i].name, &bound);
+	bounded = parse_bound(series->rows[i].name, &bound);
 	if (!bounded) {
 		/* the bound of the last bucket that has one */
-		report_bound(series->rows[i - 1].name, &bound);
+		parse_bound(series->rows[i - 1].name, &bound);
 	}
 	text_add_string(text, bounded ? "up to " : "more than ");
 	report_add_value(text, REPORT_SECONDS, bound);
 }
 
-static void find_disk_times(struct finder *finder)
+static void find_disk_times(struct finding_search *finder)
 {
 	for (size_t i = 0; i < REPORT_CHARTS; i++) {
 		const struct report_chart *chart = &report_charts[i];
@@ -325,7 +326,7 @@ static void find_disk_times(struct finder *finder)
 		uint64_t bound;
 
 		if (!chart->only || series->total == 0 ||
-		    !report_bound(series->rows[0].name, &bound)) {
+		    !parse_bound(series->rows[0].name, &bound)) {
 			continue;
 		}
 		text_add_format(text, "Disk %s%s", chart->only_value,
@@ -337,7 +338,7 @@ static void find_disk_times(struct finder *finder)
 		text_add_string(text, ", the slowest ");
 		add_within(text, series, 100);
 		text_add_string(text, " (limits of histogram buckets).");
-		end(finder, "disk_times", REPORT_NOTE, chart);
+		end_finding(finder, "disk_times", REPORT_NOTE, chart);
 	}
 }
 
@@ -355,7 +356,7 @@ static size_t chart_by(const struct report *report, const char *sample, const ch
 }
 
 /* Names the processes that made the disks write, if the recording attributes most bytes. */
-static void find_disk_cause(struct finder *finder)
+static void find_disk_cause(struct finding_search *finder)
 {
 	static const char caused[] = "etw_disk_caused_written_bytes_total";
 	const struct report *report = finder->report;
@@ -378,7 +379,7 @@ static void find_disk_cause(struct finder *finder)
 		return;
 	}
 	whole = (double)processes->total;
-	begin_with(finder, processes->rows[0].name);
+	begin_finding(finder, processes->rows[0].name);
 	text_add_format(&finder->text, " caused %.0f %% of the ",
 			100 * (double)processes->rows[0].total / whole);
 	report_add_value(&finder->text, REPORT_BYTES, processes->total);
@@ -388,12 +389,12 @@ static void find_disk_cause(struct finder *finder)
 				100 * (double)unknown / whole);
 	}
 	text_add_char(&finder->text, '.');
-	end(finder, "disk_cause", REPORT_NOTE, &report_charts[by_process]);
+	end_finding(finder, "disk_cause", REPORT_NOTE, &report_charts[by_process]);
 }
 
 bool report_find(const struct report *report, report_on_finding *on_finding, void *context)
 {
-	struct finder finder = {
+	struct finding_search finder = {
 		.report = report, .on_finding = on_finding, .context = context, .about_losses = true
 	};
 

@@ -10,15 +10,15 @@
 
 #include <etw/record.h>
 
+#include "base/utc.h"
 #include "etwtool/record_needs.h"
 #include "etwtool/report/report.h"
-#include "base/utc.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/version.h"
 
 enum { DOCUMENT_VERSION = 1 };
 
-struct writer {
+struct json_writer {
 	struct json *json;
 	const struct report *report;
 	bool with_steps;
@@ -113,7 +113,7 @@ static void add_firsts(struct json *json, const struct report *report)
 
 /* ---- charts ---- */
 
-static void add_steps(struct writer *writer, const struct report_series *series, size_t first,
+static void add_steps(struct json_writer *writer, const struct report_series *series, size_t first,
 		      size_t end)
 {
 	int64_t zeros = 0;
@@ -139,7 +139,7 @@ static void add_steps(struct writer *writer, const struct report_series *series,
 }
 
 /* Adds the total of some rows, and the step in which they grew most together. */
-static void add_totals(struct writer *writer, const struct report_series *series, size_t first,
+static void add_totals(struct json_writer *writer, const struct report_series *series, size_t first,
 		       size_t end)
 {
 	unsigned step;
@@ -150,7 +150,7 @@ static void add_totals(struct writer *writer, const struct report_series *series
 	json_member_u64(writer->json, "peak_step", step);
 }
 
-static void add_chart(struct writer *writer, size_t number)
+static void add_chart(struct json_writer *writer, size_t number)
 {
 	static const char *const units[] = { "bytes", "count", "ns" };
 	const struct report_chart *chart = &report_charts[number];
@@ -196,7 +196,7 @@ static void add_chart(struct writer *writer, size_t number)
 	json_object_end(json);
 }
 
-static void add_charts(struct writer *writer)
+static void add_charts(struct json_writer *writer)
 {
 	const struct report_steps *steps = &writer->report->charted.steps;
 	struct json *json = writer->json;
@@ -316,7 +316,7 @@ static void add_sections(struct json *json, const struct report *report)
 void report_add_json(struct etw_text *out, const struct report *report, bool with_steps)
 {
 	struct json json;
-	struct writer writer = { .json = &json, .report = report, .with_steps = with_steps };
+	struct json_writer writer = { .json = &json, .report = report, .with_steps = with_steps };
 
 	json_init(&json, out, false);
 	json_object_begin(&json);

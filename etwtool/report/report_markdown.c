@@ -13,9 +13,9 @@
 
 #include <etw/record.h>
 
+#include "base/utc.h"
 #include "base/utf8.h"
 #include "etwtool/report/report.h"
-#include "base/utc.h"
 #include "exporter/rules/language/rule_set.h"
 
 enum { ROWS_MOST = 3, FILES_MOST = 5, NAME_MOST = 200 };
@@ -127,7 +127,7 @@ static void add_session(struct etw_text *out, const struct report *report)
 
 /* ---- findings ---- */
 
-struct findings {
+struct finding_list {
 	struct etw_text *out;
 	const char *title; /* heading before the next finding; NULL: already written */
 	bool about_losses;
@@ -135,7 +135,7 @@ struct findings {
 
 static void add_finding(void *context, const struct report_finding *finding)
 {
-	struct findings *findings = context;
+	struct finding_list *findings = context;
 	struct etw_text *out = findings->out;
 
 	if (finding->about_losses != findings->about_losses) {
@@ -156,7 +156,7 @@ static void add_finding(void *context, const struct report_finding *finding)
 static void add_findings(struct etw_text *out, const struct report *report, const char *title,
 			 bool about_losses)
 {
-	struct findings findings = { .out = out, .title = title, .about_losses = about_losses };
+	struct finding_list findings = { .out = out, .title = title, .about_losses = about_losses };
 
 	out->failed |= !report_find(report, add_finding, &findings);
 }

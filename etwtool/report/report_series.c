@@ -30,6 +30,7 @@
 #include "base/array.h"
 #include "base/decimal.h"
 #include "base/text.h"
+#include "etwtool/recording.h"
 #include "metrics/visit.h"
 
 enum { NANOSECONDS = 9 }; /* decimals of seconds in nanoseconds */
@@ -37,7 +38,6 @@ enum { NANOSECONDS = 9 }; /* decimals of seconds in nanoseconds */
 #define MICROSECOND INT64_C(10)
 #define MS          INT64_C(10000)
 #define SECOND      INT64_C(10000000)
-#define END_9999    INT64_C(2650467744000000000) /* the end of 9999 */
 
 /* ---- the counters at one moment ---- */
 
@@ -141,7 +141,7 @@ static void add_buckets(struct report_charted *charted, size_t chart,
 }
 
 /* The state of one visit of the registry. */
-struct reading {
+struct registry_reading {
 	struct report_charted *charted;
 	uint64_t charts; /* charts of the present family; bit i is the chart with index i */
 };
@@ -149,7 +149,7 @@ _Static_assert(REPORT_CHARTS <= 64, "charts are bits of a uint64_t");
 
 static bool begin_family(void *context, const struct family *family)
 {
-	struct reading *reading = context;
+	struct registry_reading *reading = context;
 
 	reading->charts = 0;
 	for (size_t i = 0; i < REPORT_CHARTS; i++) {
@@ -160,7 +160,7 @@ static bool begin_family(void *context, const struct family *family)
 
 static void add_sample(void *context, const struct visited_sample *sample)
 {
-	const struct reading *reading = context;
+	const struct registry_reading *reading = context;
 
 	for (size_t i = 0; reading->charts >> i != 0; i++) {
 		const struct report_chart *chart = &report_charts[i];
@@ -259,7 +259,7 @@ static bool end_visit(struct report_series *series)
 /* Reads the present values of the counters. */
 static void read_counters(struct report_charted *charted, struct registry *registry)
 {
-	struct reading reading = { .charted = charted };
+	struct registry_reading reading = { .charted = charted };
 	const struct registry_visitor visitor = { .wants = begin_family,
 						  .on_sample = add_sample,
 						  .context = &reading };
@@ -293,9 +293,9 @@ static int64_t choose_step(int64_t time)
 	return lengths[i];
 }
 
-static void begin(struct report_steps *steps, int64_t time)
+static void begin_steps(struct report_steps *steps, int64_t time)
 {
-	bool known = steps->guess > time && steps->guess < END_9999;
+	bool known = steps->guess > time && steps->guess < TIME_10000;
 
 	steps->step = known ? choose_step(steps->guess - time) : MS;
 	steps->origin = time - (int64_t)(etw_time_since_1970(time) % (uint64_t)steps->step);
@@ -344,12 +344,12 @@ void report_sample(struct report_charted *charted, struct registry *registry, in
 	uint64_t step;
 
 	steps->records++;
-	if (time < ETW_TIME_1970 || time >= END_9999) { /* includes ETW_RECORD_NO_TIME */
+	if (time < ETW_TIME_1970 || time >= TIME_10000) { /* includes ETW_RECORD_NO_TIME */
 		steps->outside++;
 		return;
 	}
 	if (steps->records - steps->outside <= 2) {
-		begin(steps, time);
+		begin_steps(steps, time);
 		return;
 	}
 	steps->first = time < steps->first ? time : steps->first;

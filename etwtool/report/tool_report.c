@@ -169,7 +169,7 @@ static void report_add_page(struct etw_text *html, const struct report *report)
 	text_add_string(html, at);
 }
 
-struct request {
+struct report_request {
 	struct tool_arguments arguments;
 	unsigned format; /* index of formats */
 	bool no_steps;
@@ -178,7 +178,7 @@ struct request {
 	struct problems problems; /* problems of the configuration */
 };
 
-#define AT(member) .offset = offsetof(struct request, member)
+#define AT(member) .offset = offsetof(struct report_request, member)
 
 enum { FORMAT_HTML, FORMAT_JSON, FORMAT_MARKDOWN };
 
@@ -201,7 +201,7 @@ static const struct command_option option_rows[] = {
 	{ NULL },
 };
 
-struct making {
+struct report_making {
 	struct report report;
 	struct setup setup;
 	struct runner *runner; /* runs the replay */
@@ -211,7 +211,7 @@ struct making {
 
 static void on_time(void *context, int64_t time)
 {
-	struct making *making = context;
+	struct report_making *making = context;
 
 	report_sample(&making->report.charted, making->setup.registry, time);
 	if (making->report.charted.failed || making->report.events.failed) {
@@ -219,7 +219,7 @@ static void on_time(void *context, int64_t time)
 	}
 }
 
-static bool take_results(struct making *making, struct etw_error *err)
+static bool complete_report(struct report_making *making, struct etw_error *err)
 {
 	struct report *report = &making->report;
 	struct runner_session session;
@@ -235,7 +235,7 @@ static bool take_results(struct making *making, struct etw_error *err)
 	return true;
 }
 
-static void add_report(const struct request *request, struct etw_text *out,
+static void add_report(const struct report_request *request, struct etw_text *out,
 		       const struct report *report)
 {
 	if (request->format == FORMAT_JSON) {
@@ -248,8 +248,8 @@ static void add_report(const struct request *request, struct etw_text *out,
 	}
 }
 
-static bool replay(struct making *making, struct request *request, struct etw_text *out,
-		   struct etw_error *err)
+static bool replay(struct report_making *making, struct report_request *request,
+		   struct etw_text *out, struct etw_error *err)
 {
 	struct report *report = &making->report;
 	struct dry_run *dry_run = dry_run_new(making->setup.rules, err);
@@ -275,7 +275,7 @@ static bool replay(struct making *making, struct request *request, struct etw_te
 	making->runner = runner;
 	progress_start(&progress, "etwtool", tool_report.name, tool_report.output);
 	good = health && report_events_init(&report->events, making->setup.registry, err) &&
-	       runner_run(runner, err) && take_results(making, err);
+	       runner_run(runner, err) && complete_report(making, err);
 	progress_end(&progress);
 	if (good) {
 		report->registry = making->setup.registry;
@@ -291,21 +291,15 @@ static bool replay(struct making *making, struct request *request, struct etw_te
 	return good;
 }
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "report", "%s", sentence);
-}
-
 /* Adds the report. Returns false with an error. */
-static bool make_report(struct request *request, struct etw_text *out, struct etw_error *err)
+static bool make_report(struct report_request *request, struct etw_text *out, struct etw_error *err)
 {
 	const struct setup_options setup = { .manifests = &request->arguments.manifests,
 					     .switches = request->arguments.switches.rows,
 					     .switch_count = request->arguments.switches.count,
 					     .every_collector = true };
 	const char *path = request->arguments.words[0];
-	struct making *making = calloc(1, sizeof *making);
+	struct report_making *making = calloc(1, sizeof *making);
 	struct etw_file *file = making ? etw_file_open(path, 0, err) : NULL;
 	bool good;
 
@@ -315,7 +309,7 @@ static bool make_report(struct request *request, struct etw_text *out, struct et
 	good = file &&
 	       setup_open(&making->setup, setup_config(request->config, &request->problems, err),
 			  &setup, err);
-	problems_show(&request->problems, show_problem, NULL);
+	tool_show_problems("report", &request->problems);
 	if (good) {
 		making->report.name = os_path_name(path);
 		making->report.header = etw_file_header(file);
@@ -334,7 +328,7 @@ static bool make_report(struct request *request, struct etw_text *out, struct et
 
 /* ---- the file ---- */
 
-static bool may_write(const struct request *request, const char *path, struct etw_error *err)
+static bool may_write(const struct report_request *request, const char *path, struct etw_error *err)
 {
 	static const char refusal[] = "no report, so it stays as it is: remove it, or name another "
 				      "file with -o";
@@ -343,7 +337,7 @@ static bool may_write(const struct request *request, const char *path, struct et
 	return tool_may_write(path, marks[request->format], refusal, &replaces, err);
 }
 
-static int write_report(struct request *request, const char *path, struct etw_error *err)
+static int write_report(struct report_request *request, const char *path, struct etw_error *err)
 {
 	bool to_file = strcmp(path, "-") != 0;
 	struct etw_text out = { 0 };
@@ -366,7 +360,7 @@ static int write_report(struct request *request, const char *path, struct etw_er
 
 static int run(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
+	struct report_request *request = (struct report_request *)arguments;
 	struct etw_text path = { 0 };
 	struct etw_error err = { 0 };
 	int status = TOOL_FAILED;
@@ -411,6 +405,6 @@ const struct tool_command tool_report = {
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,
 	.output = OUTPUT_AT_END,
-	.size = sizeof(struct request),
+	.size = sizeof(struct report_request),
 	.run = run,
 };

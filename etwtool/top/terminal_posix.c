@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "base/utf8.h"
 
 enum { KEYS_MOST = 256, SEQUENCE_MS = 50, NS_PER_MS = 1000000 };
 
@@ -84,7 +85,7 @@ static bool set_mode(const struct terminal *terminal)
 	return tcsetattr(STDIN_FILENO, TCSADRAIN, &mode) == 0;
 }
 
-static bool take_screen(struct terminal *terminal)
+static bool enter_screen(struct terminal *terminal)
 {
 	return set_mode(terminal) &&
 	       terminal_write(terminal, TERMINAL_SCREEN_ON, sizeof TERMINAL_SCREEN_ON - 1);
@@ -94,7 +95,7 @@ static bool take_screen(struct terminal *terminal)
  * Restores the screen and the mode. Unread keys are dropped, because the shell would take them for
  * a command.
  */
-static void give_screen_back(struct terminal *terminal)
+static void leave_screen(struct terminal *terminal)
 {
 	terminal_write(terminal, TERMINAL_SCREEN_OFF, sizeof TERMINAL_SCREEN_OFF - 1);
 	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &terminal->before);
@@ -119,10 +120,10 @@ struct terminal *terminal_open(struct etw_error *err)
 	if (terminal->signals < 0 || tcgetattr(STDIN_FILENO, &terminal->before) != 0) {
 		goto fail;
 	}
-	if (take_screen(terminal)) {
+	if (enter_screen(terminal)) {
 		return terminal;
 	}
-	give_screen_back(terminal);
+	leave_screen(terminal);
 
 fail:
 	os_error_text(errno, reason, sizeof reason);
@@ -144,7 +145,7 @@ void terminal_close(struct terminal *terminal)
 	if (!terminal) {
 		return;
 	}
-	give_screen_back(terminal);
+	leave_screen(terminal);
 	close(terminal->signals);
 	pthread_sigmask(SIG_SETMASK, &terminal->mask_before, NULL);
 	free(terminal);
@@ -161,11 +162,11 @@ void terminal_size(const struct terminal *terminal, unsigned *columns, unsigned 
 }
 
 /* Stops the program as SIGTSTP does; returns when the program continues. */
-static void stop_here(struct terminal *terminal)
+static void stop_process(struct terminal *terminal)
 {
 	sigset_t stop;
 
-	give_screen_back(terminal);
+	leave_screen(terminal);
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTSTP);
 	raise(SIGTSTP);
@@ -173,7 +174,7 @@ static void stop_here(struct terminal *terminal)
 	pthread_sigmask(SIG_BLOCK, &stop, NULL);
 }
 
-static enum terminal_event take_signal(struct terminal *terminal)
+static enum terminal_event handle_signal(struct terminal *terminal)
 {
 	struct signalfd_siginfo signal;
 	enum terminal_event event = TERMINAL_TIMEOUT;
@@ -182,8 +183,8 @@ static enum terminal_event take_signal(struct terminal *terminal)
 	       read(terminal->signals, &signal, sizeof signal) == (ssize_t)sizeof signal) {
 		switch (signal.ssi_signo) {
 		case SIGTSTP:
-			stop_here(terminal);
-			event = take_screen(terminal) ? TERMINAL_REDRAW : TERMINAL_STOP;
+			stop_process(terminal);
+			event = enter_screen(terminal) ? TERMINAL_REDRAW : TERMINAL_STOP;
 			break;
 		case SIGCONT: /* the screen is still taken over */
 			event = set_mode(terminal) ? TERMINAL_REDRAW : TERMINAL_STOP;
@@ -199,6 +200,71 @@ static enum terminal_event take_signal(struct terminal *terminal)
 	return event;
 }
 
+/* ---- keys ---- */
+
+/*
+ * Returns the key of a sequence. Source: "XTerm Control Sequences", section "PC-Style Function
+ * Keys".
+ */
+static uint32_t key_of_sequence(char last, unsigned number)
+{
+	switch (last) {
+	case 'A':
+		return KEY_UP;
+	case 'B':
+		return KEY_DOWN;
+	case 'C':
+		return KEY_RIGHT;
+	case 'D':
+		return KEY_LEFT;
+	case 'H':
+		return KEY_HOME;
+	case 'F':
+		return KEY_END;
+	case '~':
+		return number == 1 || number == 7 ? KEY_HOME :
+		       number == 4 || number == 8 ? KEY_END :
+		       number == 5                ? KEY_PAGE_UP :
+		       number == 6                ? KEY_PAGE_DOWN :
+						    KEY_NONE;
+	default:
+		return KEY_NONE;
+	}
+}
+
+/* Parses a sequence: ESC [ or ESC O, parameters, and a last byte. */
+static size_t parse_sequence(const char *bytes, size_t size, bool all, uint32_t *key)
+{
+	unsigned number = 0;
+	bool first = true;
+
+	for (size_t i = 2; i < size; i++) {
+		if (bytes[i] >= '@' && bytes[i] <= '~') {
+			*key = key_of_sequence(bytes[i], number);
+			return i + 1;
+		}
+		first = first && bytes[i] >= '0' && bytes[i] <= '9' && number < 100;
+		number = first ? 10 * number + (unsigned)(bytes[i] - '0') : number;
+	}
+	*key = KEY_NONE;
+	return all ? size : 0;
+}
+
+size_t terminal_parse_key(const char *bytes, size_t size, bool all, uint32_t *key)
+{
+	if (bytes[0] != '\033') {
+		size_t length = utf8_decode(bytes, size, key);
+
+		*key = *key == '\r' ? '\n' : *key == 0x7f ? '\b' : *key;
+		return length;
+	}
+	if (size > 1 && (bytes[1] == '[' || bytes[1] == 'O')) {
+		return parse_sequence(bytes, size, all, key);
+	}
+	*key = '\033';
+	return size > 1 || all ? 1 : 0;
+}
+
 /* Reads bytes of keys. Returns false if the terminal is gone. */
 static bool read_keys(struct terminal *terminal)
 {
@@ -211,10 +277,10 @@ static bool read_keys(struct terminal *terminal)
 	return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-static bool take_key(struct terminal *terminal, bool all, uint32_t *key)
+static bool next_key(struct terminal *terminal, bool all, uint32_t *key)
 {
 	size_t size = terminal->key_bytes > 0 ?
-			      terminal_take_key(terminal->keys, terminal->key_bytes, all, key) :
+			      terminal_parse_key(terminal->keys, terminal->key_bytes, all, key) :
 			      0;
 
 	/* A sequence that fills the buffer does not come from a keyboard, so it is dropped. */
@@ -241,13 +307,13 @@ enum terminal_event terminal_wait(struct terminal *terminal, uint64_t timeout_ns
 		if (terminal->gone) {
 			return TERMINAL_STOP;
 		}
-		if (take_key(terminal, false, key)) {
+		if (next_key(terminal, false, key)) {
 			return TERMINAL_KEY;
 		}
 		left = terminal->key_bytes > 0 ? SEQUENCE_MS : left;
 		count = poll(ready, 2, left < INT32_MAX ? (int)left : INT32_MAX);
 		if (count > 0 && ready[1].revents != 0) {
-			enum terminal_event event = take_signal(terminal);
+			enum terminal_event event = handle_signal(terminal);
 
 			if (event != TERMINAL_TIMEOUT) {
 				return event;
@@ -257,7 +323,7 @@ enum terminal_event terminal_wait(struct terminal *terminal, uint64_t timeout_ns
 			return TERMINAL_STOP;
 		}
 		if (count == 0 && terminal->key_bytes > 0) {
-			return take_key(terminal, true, key) ? TERMINAL_KEY : TERMINAL_TIMEOUT;
+			return next_key(terminal, true, key) ? TERMINAL_KEY : TERMINAL_TIMEOUT;
 		}
 		if (count == 0) {
 			return TERMINAL_TIMEOUT;

@@ -150,7 +150,7 @@ static uint32_t key_of(struct terminal *terminal, const KEY_EVENT_RECORD *event)
 }
 
 /* Takes one record; returns TERMINAL_TIMEOUT if it is not of interest. */
-static enum terminal_event take_record(struct terminal *terminal, uint32_t *key)
+static enum terminal_event read_record(struct terminal *terminal, uint32_t *key)
 {
 	INPUT_RECORD record;
 	DWORD count = 0;
@@ -186,7 +186,7 @@ enum terminal_event terminal_wait(struct terminal *terminal, uint64_t timeout_ns
 		if (WaitForSingleObject(terminal->input,
 					left_ms < SLICE_MS ? (DWORD)left_ms : SLICE_MS) ==
 		    WAIT_OBJECT_0) {
-			event = take_record(terminal, key);
+			event = read_record(terminal, key);
 		}
 	} while (event == TERMINAL_TIMEOUT && passed < timeout_ns);
 	return event;

@@ -29,8 +29,7 @@
 #include "etwtool/tool.h"
 #include "etwtool/top/top.h"
 
-#define NS_PER_S    1e9
-#define UNITS_PER_S 1e7 /* units of 100 ns */
+#define NS_PER_S 1e9
 
 enum { NOT_YET_NS = 20000000, WIDTH_MOST = 10000, NOTE_SIZE = 512 };
 
@@ -38,7 +37,7 @@ static const double speed_least = 1.0 / 1024, speed_most = 1 << 30;
 
 enum { SHOW_DEFAULT, SHOW_RATE, SHOW_TOTAL };
 
-struct request {
+struct top_request {
 	struct tool_arguments arguments;
 	const char *config, *user, *password_path, *authorities_path;
 	double speed; /* 0: as fast as possible */
@@ -66,7 +65,7 @@ static bool read_number(const char *value, double most, double *number)
 
 static bool read_speed(void *target, const char *value, struct etw_error *err)
 {
-	struct request *request = target;
+	struct top_request *request = target;
 
 	(void)err;
 	request->speed_given = read_number(value, speed_most, &request->speed);
@@ -86,7 +85,7 @@ static bool read_delay(void *target, const char *value, struct etw_error *err)
 	return *delay >= 0.1 && *delay <= 3600;
 }
 
-#define AT(member) .offset = offsetof(struct request, member)
+#define AT(member) .offset = offsetof(struct top_request, member)
 
 static const char *const show_words[] = { "auto", "rate", "total", NULL };
 /* Indexed by enum top_column. */
@@ -110,7 +109,8 @@ static const struct command_option option_rows[] = {
 	{ "--batch", NULL, "plain tables, one below the other; also without a terminal", OPTION_SET,
 	  AT(batch) },
 	{ "--count", "N", "end after N frames", OPTION_COUNT, AT(count) },
-	{ "--width", "N", "cut the lines of plain tables after N columns", OPTION_COUNT, AT(width) },
+	{ "--width", "N", "cut the lines of plain tables after N columns", OPTION_COUNT,
+	  AT(width) },
 	{ "--config.file", "FILE", "collectors, sessions and limits, as for the exporter",
 	  OPTION_TEXT, AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
@@ -125,7 +125,7 @@ static const struct command_option option_rows[] = {
 /* ---- the run ---- */
 
 struct top {
-	struct request *request;
+	struct top_request *request;
 	struct feed *feed;
 	struct terminal *terminal; /* NULL: plain tables */
 	struct top_view view;
@@ -153,7 +153,7 @@ struct top {
 };
 
 /* A log_sink: keeps the line for the screen. Any thread may call it. */
-static void take_log_line(void *context, enum log_level level, const char *line, size_t size)
+static void store_log_line(void *context, enum log_level level, const char *line, size_t size)
 {
 	struct top *top = context;
 
@@ -204,7 +204,7 @@ static void fail(struct top *top, enum etw_error_code code, const char *sentence
 }
 
 /* Shows the frame. Returns false if nothing can be written. */
-static bool show(struct top *top)
+static bool show_frame(struct top *top)
 {
 	struct etw_text out = { 0 };
 	bool good;
@@ -248,7 +248,7 @@ static void use_clock_of_page(struct top_frame *frame)
 	frame->seconds = before > 0 && now > before ? now - before : 0;
 }
 
-static void take_page(struct top *top, struct feed_page *page)
+static void use_page(struct top *top, struct feed_page *page)
 {
 	struct top_frame *frame = &top->frame;
 
@@ -274,18 +274,18 @@ static void take_page(struct top *top, struct feed_page *page)
 }
 
 /* Checks for the requested page; returns true if it has come or has failed. */
-static bool look_for_page(struct top *top)
+static bool poll_page(struct top *top)
 {
 	struct feed_page page = { .time = ETW_RECORD_NO_TIME };
 	struct etw_error err = { 0 };
-	enum feed_state state = top->requested ? feed_take(top->feed, &page, &err) : FEED_NOT_YET;
+	enum feed_state state = top->requested ? feed_poll(top->feed, &page, &err) : FEED_NOT_YET;
 
 	switch (state) {
 	case FEED_PAGE:
 		top->requested = false;
 		top->last_failed = false;
 		top->jump = top->jump == JUMP_UNDER_WAY ? JUMP_NONE : top->jump;
-		take_page(top, &page);
+		use_page(top, &page);
 		if (page.text.failed) {
 			fail(top, ETW_ERROR_NO_MEMORY, "no memory for a page");
 		} else if (!top->frame.now.has_fact[FACT_IS_EXPORTER]) {
@@ -335,7 +335,7 @@ static void request_jump(struct top *top)
  * Returns whether pages are taken now. A page that was requested before a pause waits for its end,
  * unless a jump needs it.
  */
-static bool takes_pages(const struct top *top)
+static bool wants_page(const struct top *top)
 {
 	return !top->view.paused || top->jump != JUMP_NONE;
 }
@@ -363,7 +363,7 @@ static uint64_t wait_ns(const struct top *top)
 {
 	uint64_t now = os_monotonic_ns();
 
-	if (top->last || !takes_pages(top)) {
+	if (top->last || !wants_page(top)) {
 		return UINT64_C(1000000000);
 	}
 	if (top->requested) {
@@ -423,7 +423,7 @@ static void change_speed(struct top *top, double factor)
 	}
 }
 
-static void jump(struct top *top)
+static void jump_to_next_event(struct top *top)
 {
 	if (feed_is_replay(top->feed) && top->jump == JUMP_NONE && !top->last) {
 		top->jump = JUMP_BY_KEY;
@@ -446,7 +446,7 @@ static void pause_or_go_on(struct top *top)
 }
 
 /* Handles a key. Returns false if the user quits. */
-static bool take_key(struct top *top, uint32_t key)
+static bool handle_key(struct top *top, uint32_t key)
 {
 	struct top_view *view = &top->view;
 	const int64_t page = view->rows > 8 ? view->rows - 8 : 1;
@@ -489,7 +489,7 @@ static bool take_key(struct top *top, uint32_t key)
 		change_speed(top, 0.5);
 		break;
 	case 'j':
-		jump(top);
+		jump_to_next_event(top);
 		break;
 	case KEY_LEFT:
 		view->sort = view->sort > 0 ? view->sort - 1 : TOP_COLUMNS - 1;
@@ -531,7 +531,7 @@ static bool is_done(const struct top *top)
 
 static void run_on_terminal(struct top *top)
 {
-	bool good = show(top);
+	bool good = show_frame(top);
 
 	while (good && !is_done(top)) {
 		bool changed = false;
@@ -542,7 +542,7 @@ static void run_on_terminal(struct top *top)
 		case TERMINAL_STOP:
 			return;
 		case TERMINAL_KEY:
-			if (!take_key(top, key)) {
+			if (!handle_key(top, key)) {
 				return;
 			}
 			changed = true;
@@ -554,11 +554,11 @@ static void run_on_terminal(struct top *top)
 			changed = !top->has_frame; /* shows the progress of the replay */
 			break;
 		}
-		if (takes_pages(top) && look_for_page(top)) {
+		if (wants_page(top) && poll_page(top)) {
 			top->frames++;
 			changed = true;
 		}
-		good = !top->failed && (!changed || show(top));
+		good = !top->failed && (!changed || show_frame(top));
 	}
 }
 
@@ -584,7 +584,7 @@ static bool print_frame(struct top *top)
 	top->frames++;
 	top->tables++;
 	/* An empty line separates tables. */
-	return (top->tables == 1 || print_bytes("\n", 1, &top->err)) && show(top);
+	return (top->tables == 1 || print_bytes("\n", 1, &top->err)) && show_frame(top);
 }
 
 /*
@@ -610,7 +610,7 @@ static void run_plain(struct top *top)
 	progress.passes = top->view.speed == 0 ? 2 : 1;
 	while (good && !is_done(top) && !(top->last && !top->requested)) {
 		tick(top);
-		if (look_for_page(top)) {
+		if (poll_page(top)) {
 			progress_end(&progress);
 			good = !top->failed && print_frame(top);
 			continue;
@@ -623,15 +623,9 @@ static void run_plain(struct top *top)
 	progress_end(&progress);
 }
 
-static void show_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "top", "%s", sentence);
-}
-
 static bool open_top(struct top *top, struct etw_error *err)
 {
-	struct request *request = top->request;
+	struct top_request *request = top->request;
 	const struct feed_options feed = {
 		.arguments = &request->arguments,
 		.config = request->config,
@@ -648,10 +642,10 @@ static bool open_top(struct top *top, struct etw_error *err)
 		return false;
 	}
 	if (!plain) {
-		log_to(take_log_line, top);
+		log_to(store_log_line, top);
 	}
 	top->feed = feed_open(&feed, err);
-	problems_show(&request->problems, show_problem, NULL);
+	tool_show_problems("top", &request->problems);
 	if (!top->feed) {
 		return false;
 	}
@@ -699,7 +693,7 @@ static int run_top(struct top *top)
 
 static int run(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
+	struct top_request *request = (struct top_request *)arguments;
 	struct top top = {
 		.request = request,
 		.view = { .sort = request->sort,
@@ -739,6 +733,6 @@ const struct tool_command tool_top = {
 	.words_most = 1,
 	.too_many = "one recording or URL at a time, not also",
 	.output = OUTPUT_STREAMS,
-	.size = sizeof(struct request),
+	.size = sizeof(struct top_request),
 	.run = run,
 };

@@ -13,6 +13,8 @@
 #include "config/problems.h"
 #include "etwtool/tool.h"
 
+#define UNITS_PER_S 1e7 /* units of 100 ns, in which times are counted */
+
 /* ---- the feed ---- */
 
 /*
@@ -67,7 +69,7 @@ enum feed_state { FEED_NOT_YET, FEED_PAGE, FEED_FAILED };
  * Gets the requested page into a zero-initialised struct, if it is there. After FEED_FAILED the
  * next page may be requested; but a replay or session that has failed delivers none.
  */
-enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct etw_error *err);
+enum feed_state feed_poll(struct feed *feed, struct feed_page *page, struct etw_error *err);
 
 /*
  * Returns the time of the next event of a replay that waits for a request; otherwise
@@ -288,10 +290,10 @@ enum terminal_event terminal_wait(struct terminal *terminal, uint64_t timeout_ns
 bool terminal_write(struct terminal *terminal, const char *bytes, size_t size);
 
 /*
- * Takes one key from the bytes that a terminal sent. Returns how many bytes it used; 0 if the
+ * Parses one key from the bytes that a terminal sent. Returns how many bytes it has; 0 if the
  * sequence is incomplete. `all` says that no more bytes follow; the result is then above 0. Only
- * terminal_*.c and tests use it (terminal_keys.c).
+ * terminal_posix.c has this function; it is exposed for tests.
  */
-size_t terminal_take_key(const char *bytes, size_t size, bool all, uint32_t *key);
+size_t terminal_parse_key(const char *bytes, size_t size, bool all, uint32_t *key);
 
 #endif

@@ -27,8 +27,7 @@
 #include "exporter/setup.h"
 #include "exporter/windows/crash.h"
 
-#define NS_PER_S    1e9
-#define UNITS_PER_S 1e7 /* units of 100 ns */
+#define NS_PER_S 1e9
 
 struct feed {
 	/* ---- recordings and sessions ---- */
@@ -363,7 +362,7 @@ static void set_time(struct feed *feed, struct feed_page *page)
 	feed->page_time = page->time;
 }
 
-enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct etw_error *err)
+enum feed_state feed_poll(struct feed *feed, struct feed_page *page, struct etw_error *err)
 {
 	enum feed_state state = FEED_NOT_YET;
 

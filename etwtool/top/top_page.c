@@ -60,7 +60,7 @@ static const struct {
 	{ "etw_exporter_build_info", FACT_IS_EXPORTER, NULL },
 };
 
-struct sample {
+struct page_sample {
 	const char *name;
 	size_t name_size;
 	const char *labels; /* text after the brace; NULL: none */
@@ -85,7 +85,7 @@ static const char *end_of_labels(const char *at, const char *end)
 	return NULL;
 }
 
-static bool read_sample(const char *line, size_t size, struct sample *sample)
+static bool read_sample(const char *line, size_t size, struct page_sample *sample)
 {
 	const char *end = line + size;
 	const char *at = line;
@@ -96,7 +96,7 @@ static bool read_sample(const char *line, size_t size, struct sample *sample)
 	while (at < end && *at != '{' && *at != ' ') {
 		at++;
 	}
-	*sample = (struct sample){ .name = line, .name_size = (size_t)(at - line) };
+	*sample = (struct page_sample){ .name = line, .name_size = (size_t)(at - line) };
 	if (at < end && *at == '{') {
 		sample->labels = at + 1;
 		at = end_of_labels(sample->labels, end);
@@ -119,14 +119,14 @@ static bool read_sample(const char *line, size_t size, struct sample *sample)
 	return digits > 0 && *rest == '\0' && isfinite(sample->value);
 }
 
-static bool is_named(const struct sample *sample, const char *family)
+static bool is_named(const struct page_sample *sample, const char *family)
 {
 	return family && strlen(family) == sample->name_size &&
 	       memcmp(family, sample->name, sample->name_size) == 0;
 }
 
 /* Replaces *value by the unescaped value of the label. Returns false if there is none. */
-static bool label_value(const struct sample *sample, const char *label, struct etw_text *value)
+static bool label_value(const struct page_sample *sample, const char *label, struct etw_text *value)
 {
 	const char *at = sample->labels, *end = at ? at + sample->labels_size : NULL;
 	size_t label_size = strlen(label);
@@ -198,7 +198,7 @@ static struct top_process *process_of(struct top_page *page, const struct etw_te
 }
 
 static void add_to_column(struct top_page *page, enum top_column column,
-			  const struct sample *sample, struct etw_text *name)
+			  const struct page_sample *sample, struct etw_text *name)
 {
 	struct top_process *process;
 
@@ -212,7 +212,7 @@ static void add_to_column(struct top_page *page, enum top_column column,
 	}
 }
 
-static bool has_text(const struct sample *sample, const char *text)
+static bool has_text(const struct page_sample *sample, const char *text)
 {
 	size_t size = strlen(text);
 
@@ -224,7 +224,8 @@ static bool has_text(const struct sample *sample, const char *text)
 	return false;
 }
 
-static void add_sample(struct top_page *page, const struct sample *sample, struct etw_text *name)
+static void add_sample(struct top_page *page, const struct page_sample *sample,
+		       struct etw_text *name)
 {
 	for (unsigned i = 0; i < TOP_COLUMNS; i++) {
 		if (is_named(sample, top_columns[i].families[0]) ||
@@ -250,7 +251,7 @@ void top_page_read(struct top_page *page, const char *text, size_t size)
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		size_t length = (size_t)((newline ? newline : end) - text);
-		struct sample sample;
+		struct page_sample sample;
 
 		if (length > 4 && memcmp(text, "etw_", 4) == 0 &&
 		    read_sample(text, length, &sample)) {

@@ -101,7 +101,7 @@ void top_add_value(struct etw_text *out, double value, enum top_unit unit, bool 
 
 /* ---- lines ---- */
 
-struct lines {
+struct frame_lines {
 	const struct top_view *view;
 	struct etw_text *out;
 	struct etw_text line; /* the present line without styles; added when complete */
@@ -110,7 +110,7 @@ struct lines {
 	unsigned width;
 };
 
-static void end_line(struct lines *lines)
+static void end_line(struct frame_lines *lines)
 {
 	const bool terminal = lines->view->terminal;
 	unsigned used;
@@ -140,7 +140,7 @@ static void end_line(struct lines *lines)
 	lines->style = NULL;
 }
 
-static void add_line(struct lines *lines, const char *style, const char *text)
+static void add_line(struct frame_lines *lines, const char *style, const char *text)
 {
 	text_add_string(&lines->line, text);
 	lines->style = style;
@@ -162,22 +162,22 @@ static unsigned width_of(const char *text)
 
 /* ---- the header ---- */
 
-struct piece {
+struct header_piece {
 	char text[160];
 	bool alarm;
 };
 
-struct pieces {
-	struct piece list[PIECES_MOST];
+struct header_pieces {
+	struct header_piece list[PIECES_MOST];
 	size_t count;
 };
 
-static void add_piece(struct pieces *pieces, bool alarm, const char *format, ...)
+static void add_piece(struct header_pieces *pieces, bool alarm, const char *format, ...)
 	ETW_PRINTF_LIKE(3, 4);
 
-static void add_piece(struct pieces *pieces, bool alarm, const char *format, ...)
+static void add_piece(struct header_pieces *pieces, bool alarm, const char *format, ...)
 {
-	struct piece *piece = &pieces->list[pieces->count];
+	struct header_piece *piece = &pieces->list[pieces->count];
 	va_list arguments;
 
 	if (pieces->count < PIECES_MOST) {
@@ -195,8 +195,8 @@ static double fact_of(const struct top_frame *frame, enum top_fact fact)
 }
 
 /* Adds "lost 12 (+3)", with the growth since the previous page. always: also if the count is 0. */
-static void add_count(struct pieces *pieces, const struct top_frame *frame, enum top_fact fact,
-		      bool always, const char *what)
+static void add_count(struct header_pieces *pieces, const struct top_frame *frame,
+		      enum top_fact fact, bool always, const char *what)
 {
 	double now = fact_of(frame, fact);
 	double growth = frame->has_before ? top_growth(frame->before.facts[fact], now) : 0;
@@ -212,7 +212,7 @@ static void add_count(struct pieces *pieces, const struct top_frame *frame, enum
 	}
 }
 
-static void add_state(struct pieces *pieces, const struct top_view *view,
+static void add_state(struct header_pieces *pieces, const struct top_view *view,
 		      const struct top_frame *frame)
 {
 	char time[UTC_TEXT_SIZE];
@@ -238,7 +238,7 @@ static void add_state(struct pieces *pieces, const struct top_view *view,
 	}
 }
 
-static void collect_pieces(struct pieces *pieces, const struct top_view *view,
+static void collect_pieces(struct header_pieces *pieces, const struct top_view *view,
 			   const struct top_frame *frame)
 {
 	struct etw_text events = { 0 }, name = { 0 };
@@ -272,7 +272,7 @@ static void collect_pieces(struct pieces *pieces, const struct top_view *view,
 	}
 }
 
-static void end_header_line(struct lines *lines, bool alarm)
+static void end_header_line(struct frame_lines *lines, bool alarm)
 {
 	if (alarm) {
 		lines->style = lines->view->colours ? TERMINAL_STYLE_RED : TERMINAL_STYLE_BOLD;
@@ -281,13 +281,13 @@ static void end_header_line(struct lines *lines, bool alarm)
 }
 
 /* Adds the pieces on as many lines as they need; a line with an alarm is highlighted. */
-static void add_pieces(struct lines *lines, const struct pieces *pieces)
+static void add_pieces(struct frame_lines *lines, const struct header_pieces *pieces)
 {
 	unsigned used = 0;
 	bool alarm = false;
 
 	for (size_t i = 0; i < pieces->count; i++) {
-		const struct piece *piece = &pieces->list[i];
+		const struct header_piece *piece = &pieces->list[i];
 		unsigned wide = width_of(piece->text);
 		/*
 		 * On a terminal an alarm gets its own line, because a style is that of a whole
@@ -309,22 +309,22 @@ static void add_pieces(struct lines *lines, const struct pieces *pieces)
 
 /* ---- the table ---- */
 
-struct shown {
+struct shown_process {
 	const struct top_process *process;
 	double values[TOP_COLUMNS];
 };
 
-struct table {
+struct process_table {
 	enum top_column columns[TOP_COLUMNS]; /* columns that fit */
 	size_t column_count;
-	struct shown *rows; /* owned; sorted */
+	struct shown_process *rows; /* owned; sorted */
 	size_t count;
 	double sums[TOP_COLUMNS]; /* sums of all processes, including those that the filter hides */
 	bool known;               /* the values are known; false: there is no rate yet */
 	unsigned value_width;
 };
 
-static void choose_columns(struct table *table, const struct top_view *view, unsigned width)
+static void choose_columns(struct process_table *table, const struct top_view *view, unsigned width)
 {
 	unsigned room;
 	bool sorts = false;
@@ -354,8 +354,8 @@ static bool contains(const char *text, const char *word)
 	return false;
 }
 
-static bool take_values(const struct top_view *view, const struct top_frame *frame,
-			const struct top_process *process, double values[TOP_COLUMNS])
+static bool compute_values(const struct top_view *view, const struct top_frame *frame,
+			   const struct top_process *process, double values[TOP_COLUMNS])
 {
 	const struct top_process *before =
 		frame->has_before ? top_page_find(&frame->before, process->name) : NULL;
@@ -372,7 +372,7 @@ static bool take_values(const struct top_view *view, const struct top_frame *fra
 	return any;
 }
 
-static void collect_rows(struct table *table, const struct top_view *view,
+static void collect_rows(struct process_table *table, const struct top_view *view,
 			 const struct top_frame *frame)
 {
 	table->known = view->totals || frame->seconds > 0;
@@ -382,10 +382,10 @@ static void collect_rows(struct table *table, const struct top_view *view,
 	}
 	for (size_t i = 0; table->rows && i < frame->now.count; i++) {
 		const struct top_process *process = &frame->now.processes[i];
-		struct shown *row = &table->rows[table->count];
+		struct shown_process *row = &table->rows[table->count];
 
 		row->process = process;
-		if (!take_values(view, frame, process, row->values)) {
+		if (!compute_values(view, frame, process, row->values)) {
 			continue;
 		}
 		for (unsigned k = 0; k < TOP_COLUMNS; k++) {
@@ -400,7 +400,7 @@ static enum top_column sort_column;
 
 static int compare_rows(const void *a, const void *b)
 {
-	const struct shown *left = a, *right = b;
+	const struct shown_process *left = a, *right = b;
 	double x = left->values[sort_column], y = right->values[sort_column];
 
 	return x > y ? -1 : x < y ? 1 : strcmp(left->process->name, right->process->name);
@@ -416,8 +416,9 @@ static void add_padded(struct etw_text *out, const char *text, unsigned width)
 	text_add_string(out, text);
 }
 
-static void add_row(struct lines *lines, const struct table *table, const struct top_frame *frame,
-		    const double values[TOP_COLUMNS], const char *name, const char *style)
+static void add_row(struct frame_lines *lines, const struct process_table *table,
+		    const struct top_frame *frame, const double values[TOP_COLUMNS],
+		    const char *name, const char *style)
 {
 	const struct top_view *view = lines->view;
 	unsigned used = (unsigned)table->column_count * table->value_width;
@@ -439,7 +440,7 @@ static void add_row(struct lines *lines, const struct table *table, const struct
 	end_line(lines);
 }
 
-static void add_headings(struct lines *lines, const struct table *table)
+static void add_headings(struct frame_lines *lines, const struct process_table *table)
 {
 	for (size_t i = 0; i < table->column_count; i++) {
 		const struct top_column_row *column = &top_columns[table->columns[i]];
@@ -454,10 +455,10 @@ static void add_headings(struct lines *lines, const struct table *table)
 	end_line(lines);
 }
 
-static void add_table(struct lines *lines, const struct top_frame *frame)
+static void add_table(struct frame_lines *lines, const struct top_frame *frame)
 {
 	const struct top_view *view = lines->view;
-	struct table table = { 0 };
+	struct process_table table = { 0 };
 	char all[64];
 	size_t scroll;
 
@@ -480,7 +481,7 @@ static void add_table(struct lines *lines, const struct top_frame *frame)
 
 size_t top_view_count(const struct top_view *view, const struct top_frame *frame)
 {
-	struct table table = { 0 };
+	struct process_table table = { 0 };
 
 	collect_rows(&table, view, frame);
 	free(table.rows);
@@ -489,7 +490,7 @@ size_t top_view_count(const struct top_view *view, const struct top_frame *frame
 
 /* ---- the frame ---- */
 
-static void add_help(struct lines *lines)
+static void add_help(struct frame_lines *lines)
 {
 	char line[128];
 
@@ -505,7 +506,7 @@ static void add_help(struct lines *lines)
 	add_line(lines, NULL, "A column reads - if nothing on the page feeds it.");
 }
 
-static void add_last_line(struct lines *lines)
+static void add_last_line(struct frame_lines *lines)
 {
 	const struct top_view *view = lines->view;
 
@@ -523,11 +524,11 @@ static void add_last_line(struct lines *lines)
 
 void top_view_add(const struct top_view *view, const struct top_frame *frame, struct etw_text *out)
 {
-	struct lines lines = { .view = view,
-			       .out = out,
-			       .left = view->rows > 0 ? view->rows : UINT32_MAX,
-			       .width = view->columns > 0 ? view->columns : UINT32_MAX };
-	struct pieces pieces = { 0 };
+	struct frame_lines lines = { .view = view,
+				     .out = out,
+				     .left = view->rows > 0 ? view->rows : UINT32_MAX,
+				     .width = view->columns > 0 ? view->columns : UINT32_MAX };
+	struct header_pieces pieces = { 0 };
 
 	if (view->terminal) {
 		text_add_string(out, TERMINAL_HOME);

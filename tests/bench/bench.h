@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etw_bench: measurements of the exporter's parts, one line each: name, value, unit, smallest and
- * greatest.
+ * etw_bench measures parts of the exporter and prints a line for each: name, value, unit, smallest
+ * and greatest value.
  */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
@@ -13,15 +13,15 @@
 #include "base/error.h"
 
 /*
- * Prints the median of values. Sorts them.
+ * Sorts the values and prints their median.
  */
 void bench_print(const char *name, double *values, size_t count, const char *unit);
 void bench_print_one(const char *name, double value, const char *unit);
 
 long bench_resident_kib(void);
 
-/* A well-mixed number, the same for the same x: the finaliser of splitmix64. Inline, as it is timed
- * along. */
+/* Returns a well-mixed number, always the same for the same x (the finaliser of splitmix64). It is
+ * inline, because its time is a part of what is measured. */
 static inline uint64_t bench_mix(uint64_t x)
 {
 	x += UINT64_C(0x9e3779b97f4a7c15);
@@ -41,7 +41,8 @@ void bench_process(char text[BENCH_TEXT_SIZE], uint64_t number);  /* pair / BENC
 void bench_provider(char text[BENCH_TEXT_SIZE], uint64_t number); /* pair % BENCH_PROVIDERS */
 uint64_t bench_value(uint64_t series);
 
-/* Each takes what stands behind the program's name and returns the exit code; 2 for bad usage. */
+/* Each takes the arguments after the program's name and returns the exit status; 2 for bad usage.
+ */
 int bench_render(int argc, char **argv);  /* render SERIES RUNS */
 int bench_hist(int argc, char **argv);    /* hist LINES RUNS */
 int bench_counter(int argc, char **argv); /* counter */
@@ -62,12 +63,12 @@ int bench_groups(int argc, char **argv); /* groups RUNS: path groups by length o
 int bench_rules(int argc, char **argv);  /* rules CONFIG FILE RUNS: of a recording it builds */
 int bench_files(int argc, char **argv); /* files FILE RUNS: likewise, file events by their source */
 
-/* A recording that is built must not overwrite a file of another program. */
+/* Returns whether the path exists. A recording that is built must not overwrite another file. */
 bool bench_is_there(const char *path);
 
 int bench_minifilter(int argc, char **argv); /* minifilter FILE RUNS: of a recording it builds */
 
-/* The data set above in a registry with room for it; to be freed with registry_free(). */
+/* Returns a registry with the data set above, which the caller frees with registry_free(). */
 struct registry;
 struct registry *bench_registry(uint64_t count);
 void bench_add_counters(struct registry *registry, uint64_t count);
@@ -75,8 +76,9 @@ void bench_add_counters(struct registry *registry, uint64_t count);
 struct config_switch; /* config/config.h */
 
 /*
- * One replay of a recording, as --once does it; records and time of it. config: a file; NULL: the
- * built-in one. only: the one collector that is switched, all others off; NULL: the defaults.
+ * Replays a recording once, as --once does, and sets the number of records and the time. config: a
+ * file; NULL: the built-in one. only: switch of one collector, while all others are off; NULL: the
+ * defaults.
  */
 bool bench_replay_once(const char *path, const char *config, const struct config_switch *only,
 		       uint64_t *records, uint64_t *ns, struct etw_error *err);

@@ -7,21 +7,19 @@ Each command is run once to learn how much it writes, then with room for less: n
 WORK/disk, in pages.
 """
 import gzip
-import http.client
 import os
-import re
 import resource
 import shutil
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
+
+from recorder_server import PATIENCE_S, RecorderServer
 
 EXPORTER, TOOL, TOOL_ON_FAKE = os.environ["ETW_EXPORTER"], os.environ["ETWTOOL"], os.environ["ETWTOOL_ON_FAKE"]
 WORK, WAY = Path(sys.argv[1]), sys.argv[2]
 SMALL, SAMPLE = WORK / "small" / "every-class.etl", WORK / "sample.etl"
-PATIENCE_S, PAGE = 600, 4096
+PAGE = 4096
 REASON = {"limit": "File too large", "disk": "No space left on device"}[WAY]
 FOLDER = (WORK if WAY == "limit" else WORK / "disk") / "out"
 faults = []
@@ -164,44 +162,27 @@ def check_bomb():
 # ---- a server ----
 
 
-def ask(port, method, path):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
-    connection.request(method, path)
-    answer = connection.getresponse()
-    return answer.status, answer.read().decode()
-
-
 def check_flight_recorder():
     """It says that its recording could not be written, counts it, leaves no file, and the server goes on."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     (FOLDER / "rec").mkdir(parents=True)
-    (FOLDER / "config.yaml").write_text("recorder: { dir: rec, memory: 4MiB, interval: 1s }\n")
     room = Room(PAGE)
-    log, port = [], None
-    server = subprocess.Popen([EXPORTER, f"--replay.file={SAMPLE}", f"--config.file={FOLDER}/config.yaml", "--web.enable-lifecycle",
-                               "--web.listen-address=127.0.0.1:0"], stderr=subprocess.PIPE, preexec_fn=room.apply, text=True)
-    reader = threading.Thread(target=lambda: log.extend(iter(server.stderr.readline, "")))
-    reader.start()
-    end = time.monotonic() + PATIENCE_S
-    while "Replay finished" not in "".join(log) and server.poll() is None and time.monotonic() < end:
-        time.sleep(0.01)
-    port = int(re.search(r"Listening.* port=(\d+)", "".join(log)).group(1))
+    server = RecorderServer(EXPORTER, SAMPLE, FOLDER, preexec_fn=room.apply)
     with room:
-        status, answer = ask(port, "POST", "/-/record")
+        status, answer = server.ask("POST", "/-/record")
     reasons = (REASON, "bytes free; a recording needs")
     if status < 500 or not any(reason in answer for reason in reasons):
         faults.append(f"a flight recorder answers {status}: {answer}")
     if list((FOLDER / "rec").iterdir()):
         faults.append(f"a flight recorder leaves {list((FOLDER / 'rec').iterdir())}")
-    status, page = ask(port, "GET", "/metrics")
+    status, page = server.ask("GET", "/metrics")
     if 'etw_exporter_recorder_recordings_total{result="failed"} 1\n' not in page:
         faults.append("a recording that failed is not counted")
-    server.terminate()
-    if server.wait(PATIENCE_S) != 0:
-        faults.append(f"the server ends with status {server.returncode}")
-    reader.join()
-    if not any("Recording was not written" in line and any(reason in line for reason in reasons) for line in log):
-        faults.append(f"no word about the recording in the log: {log[-3:]}")
+    exit_status = server.stop()
+    if exit_status != 0:
+        faults.append(f"the server ends with status {exit_status}")
+    if not any("Recording was not written" in line and any(reason in line for reason in reasons) for line in server.log):
+        faults.append(f"no word about the recording in the log: {server.log[-3:]}")
     print("a flight recorder", flush=True)
 
 

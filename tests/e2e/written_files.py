@@ -10,7 +10,6 @@ nothing with the names of a recording, and a flight recorder goes on among traps
 With WINE the programs of Windows are run, without what they have no part in: devices and pipes of Unix, rights, killed programs,
 and the recorder. Junctions are in tests/base/test_os_win32.c, because Wine 8 has none.
 """
-import http.client
 import os
 import re
 import shutil
@@ -19,16 +18,16 @@ import stat
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
+
+from recorder_server import PATIENCE_S, RecorderServer
 
 EXPORTER, TOOL, TOOL_ON_FAKE = os.environ["ETW_EXPORTER"], os.environ["ETWTOOL"], os.environ["ETWTOOL_ON_FAKE"]
 WORK, WINE = Path(sys.argv[1]), sys.argv[2:]
 SMALL, SAMPLE = WORK / "small" / "every-class.etl", WORK / "sample.etl"
 HERE, OUTSIDE = WORK / "here", WORK / "outside"
 CONTENT = b"a file of another user\n"
-PATIENCE_S = 600
 faults = []
 
 
@@ -189,13 +188,6 @@ def check_killed(*arguments):
 
 # ---- a flight recorder ----
 
-def ask(port, method, path):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
-    connection.request(method, path)
-    answer = connection.getresponse()
-    return answer.status, answer.read().decode()
-
-
 def check_recorder():
     """Among traps with the names of recordings it writes, keeps two, and touches nothing else; a folder that others may write to is
     reported."""
@@ -208,31 +200,21 @@ def check_recorder():
     for name in ("etw_exporter-test", "etw_exporter-test.etl.partial"):
         (HERE / "rec" / name).symlink_to(OUTSIDE / "victim")
     (HERE / "rec").chmod(0o777)
-    (HERE / "config.yaml").write_text("recorder: { dir: rec, memory: 4MiB, interval: 1s, keep: 2 }\n")
     outside, before = state(OUTSIDE), state(HERE / "rec")
     # A second name of a file is a regular file; to remove it takes nothing from the other one.
     files = {name for name, (mode, *_) in before.items() if stat.S_ISREG(mode)}
-    log = []
-    server = subprocess.Popen([EXPORTER, f"--replay.file={SAMPLE}", f"--config.file={HERE}/config.yaml", "--web.enable-lifecycle",
-                               "--web.listen-address=127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
-    reader = threading.Thread(target=lambda: log.extend(iter(server.stderr.readline, "")))
-    reader.start()
+    server = RecorderServer(EXPORTER, SAMPLE, HERE, ", keep: 2")
     end = time.monotonic() + PATIENCE_S
-    while "Replay finished" not in "".join(log) and server.poll() is None and time.monotonic() < end:
-        time.sleep(0.01)
-    port = int(re.search(r"Listening.* port=(\d+)", "".join(log)).group(1))
     written = []
     while len(written) < 4 and time.monotonic() < end:
-        status, answer = ask(port, "POST", "/-/record")
+        status, answer = server.ask("POST", "/-/record")
         if status == 200:
             written.append(Path(answer.strip()).name)
         elif status != 429:
             faults.append(f"a recorder among traps answers {status}: {answer}")
             break
         time.sleep(0.1)
-    server.terminate()
-    server.wait(PATIENCE_S)
-    reader.join()
+    server.stop()
     after = state(HERE / "rec")
     if set(after) - set(before) != set(written[-2:]):
         faults.append(f"a recorder among traps keeps {sorted(set(after) - set(before))} of {written}")
@@ -242,8 +224,8 @@ def check_recorder():
     facts = state(OUTSIDE)
     if facts != outside:
         faults.append("a recorder changed something outside")
-    if not any("Others may remove and replace recordings" in line and "chmod go-w" in line for line in log):
-        faults.append(f"no word about a folder that others may write to: {log}")
+    if not any("Others may remove and replace recordings" in line and "chmod go-w" in line for line in server.log):
+        faults.append(f"no word about a folder that others may write to: {server.log}")
     print("a flight recorder", flush=True)
 
 

@@ -522,45 +522,38 @@ static void guids_of_devices_change_and_those_of_classes_stay(void **state)
 
 static void lists_of_small_integers_are_cleared(void **state)
 {
-	static const uint8_t zeros[6] = { 0 };
+	static const struct {
+		uint8_t type, count_type;
+		uint16_t count;
+		const char *payload;
+		const char *cleared; /* NULL: the values stay */
+		size_t size;
+	} cases[] = {
+		{ ETW_FIELD_U8, ETW_FIELD_COUNT_FIXED, 6, "secret", "\0\0\0\0\0", 6 },
+		{ ETW_FIELD_U16, ETW_FIELD_COUNT_FIXED, 3, "s\0e\0c\0", "\0\0\0\0\0", 6 },
+		/* Also when the payload ends before the list does, within an element or not. */
+		{ ETW_FIELD_U8, ETW_FIELD_COUNT_FIXED, 10, "secret", "\0\0\0\0\0", 6 },
+		{ ETW_FIELD_U16, ETW_FIELD_COUNT_FIXED, 9, "s\0e\0c\0", "\0\0\0\0\0", 6 },
+		{ ETW_FIELD_U16, ETW_FIELD_COUNT_PREFIX, 0, "\x09\0s\0e\0c", "\x09\0\0\0\0\0\xff",
+		  7 },
+		{ ETW_FIELD_U32, ETW_FIELD_COUNT_FIXED, 2, "12345678", NULL, 8 },
+	};
 
 	(void)state;
 	start(false);
-	assert_memory_equal(of_field((struct etw_field){ .name = "Name",
-							 .type = ETW_FIELD_U8,
-							 .count_type = ETW_FIELD_COUNT_FIXED,
-							 .count = 6 },
-				     "secret", 6, ANONYMISE_REPLACED),
-			    zeros, 6);
-	assert_memory_equal(of_field((struct etw_field){ .name = "Name",
-							 .type = ETW_FIELD_U16,
-							 .count_type = ETW_FIELD_COUNT_FIXED,
-							 .count = 3 },
-				     "s\0e\0c\0", 6, ANONYMISE_REPLACED),
-			    zeros, 6);
-	/* Also when the payload ends before the list does, within an element or not. */
-	assert_memory_equal(of_field((struct etw_field){ .name = "Name",
-							 .type = ETW_FIELD_U8,
-							 .count_type = ETW_FIELD_COUNT_FIXED,
-							 .count = 10 },
-				     "secret", 6, ANONYMISE_REPLACED),
-			    zeros, 6);
-	assert_memory_equal(of_field((struct etw_field){ .name = "Name",
-							 .type = ETW_FIELD_U16,
-							 .count_type = ETW_FIELD_COUNT_FIXED,
-							 .count = 9 },
-				     "s\0e\0c\0", 6, ANONYMISE_REPLACED),
-			    zeros, 6);
-	assert_memory_equal(of_field((struct etw_field){ .name = "Name",
-							 .type = ETW_FIELD_U16,
-							 .count_type = ETW_FIELD_COUNT_PREFIX },
-				     "\x09\0s\0e\0c", 7, ANONYMISE_REPLACED),
-			    "\x09\0\0\0\0\0\xff", 7);
-	of_field((struct etw_field){ .name = "Values",
-				     .type = ETW_FIELD_U32,
-				     .count_type = ETW_FIELD_COUNT_FIXED,
-				     .count = 2 },
-		 "12345678", 8, ANONYMISE_SAME);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const uint8_t *at =
+			of_field((struct etw_field){ .name = "Name",
+						     .type = cases[i].type,
+						     .count_type = cases[i].count_type,
+						     .count = cases[i].count },
+				 cases[i].payload, cases[i].size,
+				 cases[i].cleared ? ANONYMISE_REPLACED : ANONYMISE_SAME);
+
+		if (cases[i].cleared) {
+			assert_memory_equal(at, cases[i].cleared, cases[i].size);
+		}
+	}
 }
 
 static void addresses_in_integers_are_replaced_and_their_lengths_stay(void **state)

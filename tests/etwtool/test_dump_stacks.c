@@ -56,7 +56,7 @@ static void look(struct dump_stacks *stacks, const struct walk *walk)
 	}
 	record.payload = payload.bytes;
 	record.payload_size = (uint32_t)payload.size;
-	dump_stacks_look(stacks, &record);
+	dump_stacks_learn(stacks, &record);
 	etw_payload_done(&payload);
 }
 

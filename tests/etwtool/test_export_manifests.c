@@ -99,7 +99,7 @@ static void long_names_are_cut_between_characters(void **state)
 
 static void look(void *context, const struct etw_record *record)
 {
-	recorded_schemas_look(context, record);
+	recorded_schemas_learn(context, record);
 }
 
 static void announce(struct recorded_schemas *recorded, uint32_t process_id, int64_t time,
@@ -144,7 +144,7 @@ static void the_manifest_that_was_announced_last_is_exported(void **state)
 		if (again) {
 			announce(recorded, 10, 300, old);
 		}
-		assert_true(recorded_schemas_each(recorded, take_xml, &xml, NULL));
+		assert_true(recorded_schemas_visit(recorded, take_xml, &xml, NULL));
 		assert_non_null(xml.data);
 		assert_int_equal(strstr(xml.data, "symbol=\"Old\"") != NULL, again);
 		assert_int_equal(strstr(xml.data, "symbol=\"New\"") != NULL, !again);
@@ -172,7 +172,7 @@ static void look_at_providers(struct recorded_schemas *recorded, uint8_t opcode,
 	assert_false(payload->failed);
 	for (uint32_t i = first; i < end; i++) {
 		store_u32(payload->bytes, i);
-		recorded_schemas_look(recorded, &record);
+		recorded_schemas_learn(recorded, &record);
 	}
 }
 

@@ -49,7 +49,7 @@ static void look(struct images *images, const struct row *row)
 	etw_payload_wstring(&payload, row->path);
 	record.payload = payload.bytes;
 	record.payload_size = (uint32_t)payload.size;
-	images_look(images, &record);
+	images_learn(images, &record);
 	etw_payload_done(&payload);
 }
 

@@ -160,9 +160,9 @@ static void a_part_needs_the_first_definition_from_the_last_reference_on(void **
 	part_stacks_refer(&stacks, 0xa, -7);
 	part_stacks_refer(&stacks, 0, INT64_MIN);
 	for (size_t i = 0; i < sizeof definitions / sizeof definitions[0]; i++) {
-		part_stacks_look(&stacks, 0xa, definitions[i]);
-		part_stacks_look(&stacks, 0xb, definitions[i]);
-		part_stacks_look(&stacks, 0, definitions[i]);
+		part_stacks_define(&stacks, 0xa, definitions[i]);
+		part_stacks_define(&stacks, 0xb, definitions[i]);
+		part_stacks_define(&stacks, 0, definitions[i]);
 	}
 	assert_true(part_stacks_need(&stacks, 0xa, 20)); /* of the first reference */
 	assert_true(part_stacks_need(&stacks, 0xa, 40));

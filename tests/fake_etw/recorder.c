@@ -130,6 +130,20 @@ void recorder_run(struct recorder *recorder)
 	}
 }
 
+bool recorder_consume(struct recorder *recorder, const WCHAR *name)
+{
+	char narrow[64] = "";
+
+	for (size_t i = 0; name[i] != 0 && i < sizeof(narrow) - 1; i++) {
+		narrow[i] = (char)name[i];
+	}
+	if (recorder_open(recorder, name, 0) != 0) {
+		return false;
+	}
+	recorder_run(recorder);
+	return fake_etw_wait_consumer(narrow, WAIT_MS);
+}
+
 ULONG recorder_join(struct recorder *recorder)
 {
 	os_thread_join(&recorder->thread);
@@ -184,4 +198,11 @@ void recorder_close(struct recorder *recorder)
 	free(recorder->events);
 	os_mutex_done(&recorder->lock);
 	recorder->events = NULL;
+}
+
+void recorder_end(struct recorder *recorder)
+{
+	CloseTrace(recorder->trace);
+	recorder_join(recorder);
+	recorder_close(recorder);
 }

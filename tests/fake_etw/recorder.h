@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plain program around the API, for tests of the fake itself: starts sessions and consumes one on
- * a thread, keeping what came.
+ * A simple consumer for tests of the fake itself: starts sessions, consumes one of them on a
+ * thread, and keeps the events.
  */
 #ifndef FAKE_ETW_RECORDER_H
 #define FAKE_ETW_RECORDER_H
@@ -9,17 +9,19 @@
 #include "base/os.h"
 #include "tests/fake_etw/fake_etw.h"
 
-/* Properties with room for two names behind them. */
+/* Properties, followed by room for two names. */
 struct recorder_properties {
 	EVENT_TRACE_PROPERTIES base;
 	WCHAR name[1025];
 	WCHAR file[1025];
 };
 
-/* A real-time session: flags and GUID fit a system logger when system_logger is set. */
+/* Fills in the properties of a real-time session; with the mode and a GUID of its own if it is a
+ * system logger. */
 void recorder_properties(struct recorder_properties *properties, bool system_logger);
 
-/* Starts a session with these properties; returns what StartTraceW does. */
+/* Start a session with such properties, query it, and stop it. They return what StartTraceW and
+ * ControlTraceW return. */
 ULONG recorder_start(const WCHAR *name, bool system_logger, ULONG flags, TRACEHANDLE *handle);
 ULONG recorder_query(const WCHAR *name, struct recorder_properties *properties);
 ULONG recorder_stop(const WCHAR *name);
@@ -43,35 +45,42 @@ struct recorder {
 	EVENT_TRACE_LOGFILEW log;
 	struct os_thread thread;
 	struct os_mutex lock;
-	ULONG result;       /* of ProcessTrace, after recorder_join() */
+	ULONG result;       /* result of ProcessTrace, after recorder_join() */
 	unsigned cancel_at; /* BufferCallback returns FALSE at this buffer, from 1; 0: never */
 	unsigned buffers;
 	size_t count;
 	struct recorded *events;         /* owned, RECORDER_EVENTS */
-	void (*on_event)(void *context); /* or NULL: called on the consumer's thread */
+	void (*on_event)(void *context); /* called on the consumer's thread; may be NULL */
 	void *context;
 };
 
-/* Opens a trace; mode is added to real time and event records. Returns the error of OpenTraceW, or
- * 0. */
+/* Opens a trace in real time with event records; mode is added to that. Returns 0 or the error of
+ * OpenTraceW. */
 ULONG recorder_open(struct recorder *recorder, const WCHAR *name, ULONG mode);
 
 /* Runs ProcessTrace on a thread of its own. */
 void recorder_run(struct recorder *recorder);
 
-/* Waits for it to return. */
+/* Opens the trace, runs it, and waits until its consumer is connected to the session. Returns false
+ * if the trace cannot be opened, or after WAIT_MS. */
+bool recorder_consume(struct recorder *recorder, const WCHAR *name);
+
+/* Waits until ProcessTrace returns, and returns its result. */
 ULONG recorder_join(struct recorder *recorder);
 
-/* Any thread: how many events came so far. */
+/* Returns the number of events so far. Any thread may call it. */
 size_t recorder_count(struct recorder *recorder);
 
-/* Waits until that many came; false after five seconds. */
+/* Waits until that many events have come; returns false after WAIT_MS. */
 bool recorder_wait(struct recorder *recorder, size_t count);
 
 /* Enables SeSystemProfilePrivilege as a program does. Returns the last error. */
 DWORD recorder_enable_profile_privilege(void);
 
-/* Closes the trace if it is open, and frees what was kept. After recorder_join(). */
+/* Closes the trace if it is open, and frees the events. Call it after recorder_join(). */
 void recorder_close(struct recorder *recorder);
+
+/* Closes the trace, which ends its consumer, waits for that, and frees the events. */
+void recorder_end(struct recorder *recorder);
 
 #endif

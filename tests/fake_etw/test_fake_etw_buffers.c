@@ -117,9 +117,7 @@ static void the_pool_grows_to_its_maximum_and_then_events_are_lost(void **state)
 
 	(void)state;
 	start(u"one", EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING, 2, 10);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	assert_int_equal(look("one").buffers, 2);
 	for (unsigned i = 0; i < 10 * A_BUFFER + 33; i++) {
 		assert_int_equal(emit(0), 1);
@@ -165,9 +163,7 @@ static void without_a_consumer_the_playback_file_fills(void **state)
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 1, &data),
 			 ERROR_LOG_FILE_FULL);
 	assert_int_equal(look("one").events_lost, 1);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 1, &data), 0);
 	assert_true(fake_etw_drain("one", WAIT_MS));
 	assert_int_equal(look("one").delivered, 3 * A_BUFFER + 1);
@@ -188,9 +184,7 @@ static void a_slow_consumer_makes_writes_fail(void **state)
 	(void)state;
 	start(u"one", EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING, 2, 2);
 	assert_int_equal(EventRegister(&some_provider, NULL, NULL, &provider), 0);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	for (unsigned i = 0; i < 200 && error == 0; i++) {
 		error = EventWriteTransfer(provider, &descriptor, NULL, NULL, 0, NULL);
 	}
@@ -211,9 +205,7 @@ static void lost_buffers_are_counted_with_their_events(void **state)
 
 	(void)state;
 	start(u"one", EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING, 0, 0);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	fake_etw_lose_buffers("one", 2);
 	for (unsigned i = 0; i < 4 * A_BUFFER; i++) {
 		emit(0);
@@ -341,9 +333,7 @@ static void a_consumer_can_be_held_up(void **state)
 
 	(void)state;
 	start(u"one", EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING, 2, 2);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	fake_etw_hold_consumer("one", true);
 	for (unsigned i = 0; i < 3 * A_BUFFER; i++) {
 		emit(0);
@@ -379,9 +369,7 @@ static void a_writer_that_waits_for_a_buffer_loses_no_event(void **state)
 	properties.base.MaximumBuffers = 4;
 	assert_int_equal(StartTraceW(&handle, u"one", &properties.base), 0);
 	assert_int_equal(EnableTraceEx2(handle, &event.provider, 1, 0, 0, 0, 0, NULL), 0);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	for (unsigned i = 0; i < EVENTS; i++) {
 		assert_true(fake_etw_emit_waiting(&event, WAIT_MS));
 	}

@@ -377,9 +377,7 @@ static void records_have_what_was_emitted(void **state)
 	assert_true(recorder_wait(&recorder, 2));
 	assert_int_equal(recorder.events[1].payload_size, 0);
 	assert_false(recorder.events[1].has_payload);
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 }
 
 static int64_t system_now(void)
@@ -408,9 +406,7 @@ static void times_are_system_time_unless_raw(void **state)
 	assert_true(recorder_wait(&recorder, 1));
 	time = recorder.events[0].header.TimeStamp.QuadPart;
 	assert_true(time > earliest && time < latest + 2 * 10000000);
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 }
 
 static void events_of_all_processors_come_in_time_order(void **state)
@@ -430,9 +426,7 @@ static void events_of_all_processors_come_in_time_order(void **state)
 		assert_true(recorder.events[i].header.TimeStamp.QuadPart > last);
 		last = recorder.events[i].header.TimeStamp.QuadPart;
 	}
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 }
 
 static void a_full_buffer_waits_for_older_events_of_other_processors(void **state)
@@ -454,9 +448,7 @@ static void a_full_buffer_waits_for_older_events_of_other_processors(void **stat
 	fake_etw_flush("test");
 	assert_true(recorder_wait(&recorder, emitted));
 	assert_int_equal(recorder.events[0].header.ProcessId, 1);
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 }
 
 enum { DISORDERED = 4000, DISORDER_MS = 10, DISORDER_TICKS = 100000, DISORDER_STEP = 1000 };
@@ -491,9 +483,7 @@ static void play_in_disorder(unsigned seed, bool flush_between, uint32_t order[D
 	for (uint32_t i = 0; i < DISORDERED; i++) {
 		order[i] = recorder.events[i].header.ProcessId;
 	}
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 }
 
 static void a_buffer_may_come_later_than_newer_ones_of_other_processors(void **state)
@@ -544,9 +534,7 @@ static void losses_are_reported_by_a_record(void **state)
 	assert_true(recorder_wait(&recorder, 4));
 	assert_int_equal(recorder.events[2].header.EventDescriptor.Opcode, 33);
 	assert_int_equal(recorder.events[3].header.ProcessId, 3);
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 }
 
 static void the_flush_timer_delivers(void **state)
@@ -565,9 +553,7 @@ static void the_flush_timer_delivers(void **state)
 	consume(&recorder, 0);
 	emit_process(1, 0, 0);
 	assert_true(recorder_wait(&recorder, 1));
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 }
 
 static void what_is_written_before_a_consumer_opens_comes_first(void **state)
@@ -584,9 +570,7 @@ static void what_is_written_before_a_consumer_opens_comes_first(void **state)
 	assert_true(recorder_wait(&recorder, 2));
 	assert_int_equal(recorder.events[0].header.ProcessId, 1);
 	assert_int_equal(recorder.events[1].header.ProcessId, 2);
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 }
 
 static void two_consumers_get_every_event(void **state)
@@ -627,13 +611,9 @@ static void a_thread_has_a_priority(void **state)
 	assert_true(SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_NORMAL));
 	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
 	assert_int_equal(fake_etw_consumer_priority("one"), THREAD_PRIORITY_ERROR_RETURN);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	assert_int_equal(fake_etw_consumer_priority("one"), THREAD_PRIORITY_NORMAL);
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 }
 
 int main(void)

@@ -569,9 +569,7 @@ static void properties_add_items(void **state)
 	assert_int_equal(enable_with(one, &parameters), 0);
 	assert_int_equal(try(&some_provider, 4, 0, 1, 77), 0);
 	assert_int_equal(try(&some_provider, 4, 1, 1, 77), 1);
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 }
 
 static void events_of_containers_come_when_they_are_asked_for(void **state)
@@ -597,9 +595,7 @@ static void events_of_containers_come_when_they_are_asked_for(void **state)
 	assert_int_equal(fake_etw_emit(&event), 1);
 	event.container = NULL;
 	assert_int_equal(fake_etw_emit(&event), 1);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	assert_true(fake_etw_drain("one", WAIT_MS));
 	CloseTrace(recorder.trace);
 	recorder_join(&recorder);
@@ -663,9 +659,7 @@ static void a_registered_provider_writes_events(void **state)
 	assert_false(EventProviderEnabled(provider, 6, 0x10));
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, &other_provider, 2, data),
 			 0);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	assert_true(fake_etw_drain("one", WAIT_MS));
 	assert_int_equal(recorder.count, 1);
 	assert_int_equal(recorder.events[0].header.EventDescriptor.Id, 5);
@@ -674,9 +668,7 @@ static void a_registered_provider_writes_events(void **state)
 	assert_memory_equal(recorder.events[0].payload, "abcde", 5);
 	assert_int_equal(recorder.events[0].item_types[0],
 			 EVENT_HEADER_EXT_TYPE_RELATED_ACTIVITYID);
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 	assert_int_equal(EventUnregister(provider), 0);
 	assert_int_equal(EventUnregister(provider), ERROR_INVALID_HANDLE);
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 0, NULL),
@@ -712,9 +704,7 @@ static void a_trace_logging_event_contains_its_description(void **state)
 	data[1].Reserved = 1; /* EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA */
 	EventDataDescCreate(&data[2], "pay", 3);
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 3, data), 0);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	assert_true(fake_etw_drain("one", WAIT_MS));
 	assert_int_equal(recorder.events[0].item_count, 2);
 	assert_int_equal(recorder.events[0].item_types[0], EVENT_HEADER_EXT_TYPE_PROV_TRAITS);
@@ -722,9 +712,7 @@ static void a_trace_logging_event_contains_its_description(void **state)
 	assert_int_equal(recorder.events[0].item_types[1], EVENT_HEADER_EXT_TYPE_EVENT_SCHEMA_TL);
 	assert_int_equal(recorder.events[0].item_sizes[1], sizeof(event));
 	assert_int_equal(recorder.events[0].payload_size, 3);
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 	assert_int_equal(EventUnregister(provider), 0);
 }
 
@@ -745,15 +733,11 @@ static void without_traits_a_description_is_payload(void **state)
 	data[0].Reserved = 1; /* EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA */
 	EventDataDescCreate(&data[1], "pay", 3);
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 2, data), 0);
-	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"one"));
 	assert_true(fake_etw_drain("one", WAIT_MS));
 	assert_int_equal(recorder.events[0].item_count, 0);
 	assert_int_equal(recorder.events[0].payload_size, sizeof(event) + 3);
-	CloseTrace(recorder.trace);
-	recorder_join(&recorder);
-	recorder_close(&recorder);
+	recorder_end(&recorder);
 	assert_int_equal(EventUnregister(provider), 0);
 }
 

@@ -823,9 +823,7 @@ static void sessions_are_filled_and_stops_are_observed(void **state)
 	assert_int_equal(recorder_stop(u"test"), 0);
 	assert_int_equal(fake_etw_stops_while_consumed(), 0);
 	assert_int_equal(recorder_start(u"test", false, 0, NULL), 0);
-	assert_int_equal(recorder_open(&recorder, u"test", 0), 0);
-	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("test", WAIT_MS));
+	assert_true(recorder_consume(&recorder, u"test"));
 	assert_int_equal(recorder_stop(u"test"), 0);
 	assert_int_equal(fake_etw_stops_while_consumed(), 1);
 	assert_int_equal(recorder_join(&recorder), 0);
@@ -873,8 +871,8 @@ static void a_session_may_write_a_file(void **state)
 	event.process_id = event.thread_id = ETW_RECORD_NO_ID; /* as kernel events without ids */
 	assert_int_equal(fake_etw_emit(&event), 1);
 	assert_int_equal(recorder_stop(u"one"), 0);
-	source = etw_source_open_file(path, &(struct etw_source_file_options){ .single_pass = true },
-				      NULL);
+	source = etw_source_open_file(
+		path, &(struct etw_source_file_options){ .single_pass = true }, NULL);
 	assert_non_null(source);
 	assert_true(etw_source_run(source, &sink, NULL));
 	etw_source_close(source);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording as buffers and records that a mutator changes, and as bytes again: sizes, ends of
- * buffers and packed bytes then fit again, so that a reader gets to what was changed.
+ * Splits a recording into buffers and records, which a mutator changes, and makes bytes of them
+ * again. Sizes, ends of buffers and compressed bytes then fit, so that a reader reaches what was
+ * changed.
  *
- * What is read may have any fault. The bytes of a buffer from the first on that are no record are a
- * part of their own, which is kept as it is. Memory is fixed: what does not fit is left out.
+ * The recording may have any fault. The bytes of a buffer from the first one that is no record on
+ * are a part, which stays unchanged. Memory is fixed: what does not fit is left out.
  */
 #ifndef FUZZ_RECORDING_PARTS_H
 #define FUZZ_RECORDING_PARTS_H
@@ -30,8 +31,8 @@ enum {
 
 struct part_buffer {
 	uint8_t header[ETL_BUFFER_HEADER_SIZE];
-	uint32_t filler; /* bytes behind the records */
-	size_t records;  /* how many; they follow those of the buffer before */
+	uint32_t filler; /* bytes after the records */
+	size_t records;  /* number of its records, which follow those of the previous buffer */
 };
 
 /* A record without its padding, or the rest of a buffer that is no record. */
@@ -46,7 +47,7 @@ struct recording_parts {
 	size_t buffer_count;
 	struct part_record records[PARTS_RECORDS_MOST];
 	size_t record_count;
-	uint8_t bytes[PARTS_BYTES_MOST]; /* of all records, in any order */
+	uint8_t bytes[PARTS_BYTES_MOST]; /* bytes of all records, in any order */
 	size_t used;
 };
 
@@ -57,7 +58,7 @@ size_t parts_store(const struct recording_parts *parts, uint8_t *data, size_t mo
 
 /* ---- records ---- */
 
-/* Room for a new record or new bytes of one; NULL: there is none. */
+/* Returns room for a new record, or for new bytes of one; NULL if there is none. */
 uint8_t *parts_room(struct recording_parts *parts, size_t size);
 
 /* Puts a record before the one at the index, into the same buffer; at record_count into the last
@@ -70,7 +71,7 @@ static inline uint8_t *parts_bytes(struct recording_parts *parts, const struct p
 	return parts->bytes + record->at;
 }
 
-/* What the header type of a record says about where its fields are; 0: it has no such field. */
+/* The offsets of fields in the header of a record, by its type; 0: there is no such field. */
 struct header_form {
 	uint8_t type; /* third byte of the record */
 	uint8_t size_at;
@@ -85,7 +86,7 @@ struct header_form {
 extern const struct header_form header_forms[];
 extern const size_t header_form_count;
 
-/* NULL: a message, a type that is not known, or the rest of a buffer. */
+/* Returns NULL for a message, an unknown type, or the rest of a buffer. */
 const struct header_form *header_form_of(const uint8_t *bytes, size_t size);
 
 #endif

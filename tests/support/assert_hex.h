@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fails the test unless bytes are these digits, lower case; blanks between them do not count. */
+/* Fails the test unless the bytes are these lower-case digits; blanks are ignored. */
 void assert_hex(const uint8_t *bytes, size_t size, const char *expected);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers by chance for tests of many cases: the same ones in each run (xorshift64, Marsaglia
+ * Random numbers for tests of many cases. They are the same in each run (xorshift64, Marsaglia
  * 2003).
  */
 #ifndef TESTS_SUPPORT_CHANCE_H
@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
-static uint64_t state_of_chance = 7; /* not 0; one for each file that includes this */
+static uint64_t state_of_chance = 7; /* never 0; each file that includes this has its own */
 
-/* From 0 to below - 1. */
+/* Returns a number from 0 to below - 1. */
 static inline uint64_t chance(uint64_t below)
 {
 	state_of_chance ^= state_of_chance << 13;

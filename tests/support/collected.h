@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a pass over a recording delivered, in the order in which it did; for tests of order and
+ * Collects the records of a pass over a recording in the order of delivery, for tests of order and
  * completeness.
  */
 #ifndef SUPPORT_COLLECTED_H
@@ -15,7 +15,7 @@
 struct collected_record {
 	uint64_t index;
 	int64_t raw_time;
-	uint64_t hash; /* of everything that the record says, its payload and items included */
+	uint64_t hash; /* hash of the whole record, including its payload and items */
 };
 
 /* Zero-initialise it. */
@@ -23,14 +23,15 @@ struct collected {
 	struct collected_record *records; /* owned */
 	size_t count;
 	size_t capacity;
-	bool count_only;  /* touch every byte, but remember nothing */
+	bool count_only;  /* read every byte, but store no record */
 	uint64_t touched; /* sum of all hashes */
 };
 
-/* For sinks and visitors: context is a struct collected. Ends the program without memory. */
+/* A callback of sinks and visitors; context is a struct collected. Ends the program if memory runs
+ * out. */
 void collect(void *context, const struct etw_record *record);
 
-/* Sorts by time; records of equal time stay as they are, those without time come first. */
+/* Sorts by time. Records with equal times keep their order; those without a time come first. */
 void collected_sort(struct collected *collected);
 
 bool collected_equal(const struct collected *a, const struct collected *b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every record of a recording with its schema, as etwtool dump finds it.
+ * Visits every record of a recording with its schema, which is found as etwtool dump does.
  */
 #ifndef SUPPORT_EACH_EVENT_H
 #define SUPPORT_EACH_EVENT_H
@@ -13,11 +13,11 @@
 #include "lib/etl/record.h"
 #include "lib/source/event_record.h"
 
-/* Valid for the length of the call. */
+/* Valid during the call. */
 struct seen_event {
 	const struct etw_record *record;
 	const struct etw_schema *schema; /* NULL: unknown */
-	const uint8_t *bytes;            /* the whole record, header included, without padding */
+	const uint8_t *bytes;            /* the whole record with its header, without padding */
 	size_t size;
 	/* How it was decoded. */
 	const struct etl_format *format;
@@ -27,11 +27,10 @@ struct seen_event {
 
 typedef void each_event(void *context, const struct seen_event *event);
 
-/* In file order. Ends the test when the recording cannot be read. */
+/* Visits the records in file order. Fails the test if the recording cannot be read. */
 void for_each_event(const char *path, each_event *visit, void *context);
 
-/* Calls with the path of the sample, then with those of the recordings in a folder, which may be
- * absent. */
+/* Visits the path of the sample, then those of the recordings in a folder, which may be missing. */
 void for_each_recording(const char *folder, void (*visit)(const char *path));
 
 #endif

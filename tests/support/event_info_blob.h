@@ -15,7 +15,7 @@
 #include "base/guid.h"
 
 enum blob_flags {
-	BLOB_STRUCT = 0x1, /* in: index of its first member, out: how many */
+	BLOB_STRUCT = 0x1, /* `in` is the index of its first member, `out` their number */
 	BLOB_LENGTH_BY = 0x2,
 	BLOB_COUNT_BY = 0x4,
 	BLOB_FIXED_LENGTH = 0x10,
@@ -40,12 +40,13 @@ struct event_info_blob {
 	const struct blob_property *properties;
 	size_t property_count;
 	size_t top_level_count;
-	const char *const *maps; /* by property: the name of its map or NULL; NULL: none has one */
+	const char *const *maps; /* for each property the name of its map, or NULL; NULL: no
+				    property has a map */
 };
 
 void payload_event_info(struct etw_payload *payload, const struct event_info_blob *blob);
 
-/* The names that a map gives to values (EVENT_MAP_INFO). */
+/* A map, which gives names to values (EVENT_MAP_INFO). */
 struct event_map_blob {
 	const struct etw_guid *provider;
 	const char *name;

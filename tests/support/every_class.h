@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One of everything, small: records of every header type, kernel events of every class that
- * something tracks, self-describing events and the descriptions that recordings have. For tests
- * that damage recordings, and as seeds for fuzzing.
+ * Writes a small recording that has one of everything: records of every header type, kernel events
+ * of every tracked class, self-describing events, and descriptions. It is for tests that damage
+ * recordings, and for seeds of fuzzing.
  */
 #ifndef SUPPORT_EVERY_CLASS_H
 #define SUPPORT_EVERY_CLASS_H
@@ -14,17 +14,17 @@
 enum {
 	EVERY_CLASS_PROCESSORS = 2,
 	EVERY_CLASS_BUFFER_SIZE = 2048,
-	EVERY_CLASS_SIZE_MOST = 16384, /* of the recording that every_class_options() gives */
+	EVERY_CLASS_SIZE_MOST = 16384, /* size of a recording with every_class_options() */
 };
 
-/* Options of a recording that takes them: small buffers, a short first one. */
+/* Returns options for such a recording: small buffers, and a short first one. */
 struct etw_writer_options every_class_options(uint8_t pointer_size, enum etw_clock_type clock,
 					      bool compressed);
 
-/* Adds all of it. */
+/* Adds all records. */
 void every_class_add(struct etw_writer *writer, uint8_t pointer_size);
 
-/* Or a part: what the kernel writes; what programs write; header types that are rare. */
+/* Add a part of them: those of the kernel, those of programs, and rare header types. */
 void every_class_add_kernel(struct etw_writer *writer, uint8_t pointer_size);
 void every_class_add_programs(struct etw_writer *writer, uint8_t pointer_size);
 void every_class_add_rare(struct etw_writer *writer, uint8_t pointer_size);

@@ -3,7 +3,7 @@
  * "This is not a recording. " eight times, packed by gzip, xz -0 and zstd, and as a.etl of a zip
  * archive with log.txt beside it.
  */
-#include "tests/support/fuzz_seeds_archive.h"
+#include "tests/support/fuzz_seeds.h"
 
 static const uint8_t gzip_seed[] = {
 	0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x0b, 0xc9,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/support/fuzz_seeds_events.h"
+#include "tests/support/fuzz_seeds.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/support/fuzz_seeds_inband.h"
+#include "tests/support/fuzz_seeds.h"
 
 #include "base/text.h"
 #include "tests/support/event_info_blob.h"

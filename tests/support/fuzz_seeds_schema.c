@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/support/fuzz_seeds_schema.h"
+#include "tests/support/fuzz_seeds.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recordings in memory, for tests: what should not fail fails the test.
+ * Writes recordings in memory. A failure fails the test.
  */
 #ifndef SUPPORT_IN_MEMORY_H
 #define SUPPORT_IN_MEMORY_H
@@ -9,7 +9,7 @@
 
 struct etw_writer *open_in_memory(const struct etw_writer_options *options);
 
-/* The bytes are the writer's, until etw_writer_close(). */
+/* Completes the recording and returns its bytes, which the writer owns until etw_writer_close(). */
 const uint8_t *finish_in_memory(struct etw_writer *writer, size_t *size);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's events, typed: a struct goes in, a record as Windows 10 and Server 2019 write it
- * comes out.
+ * Writes events of the kernel from structs, as Windows 10 and Server 2019 write them.
  *
- * Versions and header types are those seen in recordings of these systems: Process 4, Thread 3,
+ * Versions and header types are those observed in recordings of these systems: Process 4, Thread 3,
  * Image 3, FileIo 3, DiskIo 3, TcpIp and UdpIp 2, PageFault 2, SystemConfig 2 and 3. Layouts:
  * docs/etl-format.md section 15, docs/kernel-events.csv.
  */
@@ -17,16 +16,16 @@
 
 #include "lib/etl/writer.h"
 
-/* Where and when the next events happen. */
+/* Processor, time and thread of the next events. */
 struct kernel_events {
 	struct etw_writer *writer; /* borrowed */
 	struct etw_payload payload;
 	uint16_t processor;
 	int64_t raw_time;
-	uint32_t process_id; /* header of the records that have one: who ran */
+	uint32_t process_id; /* the process and thread that run, for headers that have them */
 	uint32_t thread_id;
 	uint32_t counts[32][128]; /* records added so far, by group and opcode */
-	uint32_t records;         /* likewise, those without a group too */
+	uint32_t records;         /* all records added so far, also without a group */
 };
 
 enum kernel_group { /* docs/etl-format.md section 8 */
@@ -49,8 +48,8 @@ void kernel_events_done(struct kernel_events *k);
 void kernel_events_at(struct kernel_events *k, uint16_t processor, int64_t raw_time,
 		      uint32_t process_id, uint32_t thread_id);
 
-/* For events without a function below: the payload built so far becomes a record, and is empty
- * again. */
+/* Adds a record with the payload built so far, and empties the payload. It is for events that have
+ * no function below. */
 void event_add(struct kernel_events *k, enum etw_record_type type, uint8_t group, uint8_t opcode,
 	       uint8_t version);
 
@@ -129,7 +128,7 @@ enum file_opcode {
 	OP_FILE_DIR_NOTIFY = 77,
 	OP_FILE_DELETE_PATH = 79,
 	OP_FILE_RENAME_PATH = 80,
-	OP_FILE_FLT_READ = 83, /* as OP_FILE_READ, of a minifilter itself */
+	OP_FILE_FLT_READ = 83, /* as OP_FILE_READ, for a read by a minifilter itself */
 };
 
 /* IoFlags of reads and writes. */
@@ -139,7 +138,7 @@ enum file_io_flags {
 	FILE_IO_PAGING = 0x43,
 };
 
-/* What all FileIo operations have in common. */
+/* The fields that all FileIo operations have. */
 struct kernel_file {
 	uint64_t irp;
 	uint64_t object; /* one per open */
@@ -191,7 +190,7 @@ struct kernel_filter_call {
 	uint64_t object;
 	uint64_t irp;
 	uint32_t major;  /* IRP_MJ_… */
-	uint32_t status; /* NTSTATUS, of a failure */
+	uint32_t status; /* NTSTATUS of a failure */
 };
 
 void event_filter_call(struct kernel_events *k, enum filter_opcode opcode,
@@ -219,7 +218,7 @@ struct kernel_disk {
 
 void event_disk(struct kernel_events *k, enum disk_opcode opcode, const struct kernel_disk *disk);
 
-/* Opcodes of TcpIp and UdpIp for IPv4; struct kernel_network says which they are. */
+/* Opcodes of TcpIp and UdpIp for IPv4; struct kernel_network says which protocols are used. */
 enum network_opcode {
 	OP_NET_SEND = 10,
 	OP_NET_RECEIVE = 11,
@@ -275,7 +274,7 @@ enum virtual_opcode { OP_VIRTUAL_ALLOC = 98, OP_VIRTUAL_FREE = 99 };
 void event_virtual(struct kernel_events *k, enum virtual_opcode opcode, uint64_t address,
 		   uint64_t size, uint32_t process_id);
 
-/* One entry of a reading of the memory of all processes; sizes are pages of 4096 bytes. */
+/* The memory of one process in an event about all processes; sizes are in pages of 4096 bytes. */
 struct kernel_process_memory {
 	uint32_t process_id;
 	uint64_t working_set_pages;
@@ -352,7 +351,7 @@ struct kernel_logical_disk {
 };
 
 struct kernel_nic {
-	uint64_t mac; /* as it is read from left to right */
+	uint64_t mac; /* the first byte of the address is the highest one here */
 	uint32_t index;
 	const char *description;
 	const char *addresses; /* separated by semicolons */
@@ -364,12 +363,13 @@ void event_system_physical_disk(struct kernel_events *k, const struct kernel_phy
 void event_system_logical_disk(struct kernel_events *k, const struct kernel_logical_disk *disk);
 void event_system_nic(struct kernel_events *k, const struct kernel_nic *nic);
 
-/* SysConfig records, as a merge of recordings adds them. */
+/* Add SysConfig records, as a merge of recordings does. */
 void event_volume_mapping(struct kernel_events *k, const char *nt_path, const char *dos_path);
 void event_build_info(struct kernel_events *k, const char *build_lab, const char *product);
 
-/* EventTrace: opcode 5 (groups begin) or 32 (end) with the enabled groups, 8 end of a rundown.
- * Extension of the first buffer: in_header. */
+/* Add records of EventTrace: opcode 5 (groups begin) or 32 (groups end) with the enabled groups,
+ * and opcode 8, the end of a rundown. in_header: it is an extension of the header in the first
+ * buffer. */
 void event_trace_extension(struct kernel_events *k, uint8_t opcode, uint32_t mask1, uint32_t mask2,
 			   bool in_header);
 void event_trace_rundown_complete(struct kernel_events *k);

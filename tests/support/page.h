@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A whole exposition in memory, for tests.
+ * Renders a whole exposition in memory, for tests.
  */
 #ifndef SUPPORT_PAGE_H
 #define SUPPORT_PAGE_H
@@ -8,16 +8,18 @@
 #include "base/text.h"
 #include "metrics/exposition.h"
 
-/* The page as it is now; free with text_free(). Fails the test when rendering fails. */
+/* Returns the present page, which the caller frees with text_free(). Fails the test if rendering
+ * fails. */
 struct etw_text page_of(struct registry *registry);
 
-/* Fails the test, and prints the page, unless it holds text. */
+/* Prints the page and fails the test unless the page contains the text. */
 void page_expect(struct registry *registry, const char *text);
 
-/* Fails the test if the text is on the page. */
+/* Fails the test if the page contains the text. */
 void page_expect_none(struct registry *registry, const char *text);
 
-/* The page without the families of the registry about itself must be text exactly. */
+/* Fails the test unless the page, without the families of the registry about itself, equals the
+ * text. */
 void page_expect_exactly(struct registry *registry, const char *text);
 
 #endif

@@ -26,10 +26,10 @@ enum {
 	SAMPLE_HTTP_ANSWERS = 16, /* two sites by five codes, and some room */
 };
 
-/* What one process name did, over all its instances. Rundown counts nowhere but in kernel_counts.
+/* What all processes of one name did. Rundown counts only in kernel_counts.
  */
 struct sample_process_totals {
-	const char *name; /* as metrics have it: without .exe */
+	const char *name; /* as in metrics, without .exe */
 	uint64_t starts, exits, exits_error, exits_crash, threads_started;
 	uint64_t alive; /* at the end */
 	uint64_t file_reads, file_writes, file_creates, file_deletes, file_renames, file_flushes;
@@ -52,9 +52,10 @@ struct sample_process_totals {
 
 	struct {
 		uint64_t create_calls, write_calls, failures;
-		uint64_t ticks; /* of all its calls, in 100 ns */
+		uint64_t ticks; /* duration of all its calls, in 100 ns */
 	} filters[SAMPLE_FILTERS];
-	uint64_t filter_reads, filter_read_bytes[SAMPLE_DISKS]; /* of minifilters themselves */
+	uint64_t filter_reads,
+		filter_read_bytes[SAMPLE_DISKS]; /* reads by minifilters themselves */
 
 	uint64_t dns_queries, dns_failures;
 	uint64_t tcp_refused; /* outbound connections that could not be made */
@@ -70,21 +71,22 @@ struct sample_http_totals {
 };
 
 struct sample_totals {
-	uint64_t records;                /* all, the logfile header included */
+	uint64_t records;                /* all records, including the logfile header */
 	uint32_t kernel_counts[32][128]; /* by group and opcode (kernel_events.h) */
 	uint64_t sys_config_records;
-	uint64_t application_records; /* of the TraceLogging provider Contoso.Shop */
-	uint64_t remark_records;      /* of the manifest providers */
+	uint64_t application_records; /* records of the TraceLogging provider Contoso.Shop */
+	uint64_t remark_records;      /* records of manifest providers */
 	uint64_t connect_failures;
-	uint64_t tcp_connects;                /* outbound, that TCPIP reports as made */
-	uint64_t http_connections, http_sent; /* HTTP.sys: accepted; answers that have gone out */
+	uint64_t tcp_connects; /* outbound connections that TCPIP reports as made */
+	uint64_t http_connections,
+		http_sent; /* HTTP.sys: accepted connections; answers that were sent */
 	struct sample_http_totals http[SAMPLE_HTTP_ANSWERS];
 	size_t http_count;
 	struct sample_process_totals processes[SAMPLE_NAMES_MOST];
 	size_t process_count;
 };
 
-/* Writes the recording to path, or fails with a sentence. totals may be NULL. */
+/* Writes the recording. totals may be NULL. */
 bool sample_write(const char *path, struct sample_totals *totals, struct etw_error *err);
 
 #endif

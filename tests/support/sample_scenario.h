@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who plays in the sample recording, and what they have open.
+ * The processes of the sample recording, and the files and connections that they have open.
  */
 #ifndef SUPPORT_SAMPLE_SCENARIO_H
 #define SUPPORT_SAMPLE_SCENARIO_H
@@ -8,7 +8,7 @@
 #include "tests/support/sample_machine.h"
 
 enum {
-	CONNECTIONS = 256, /* of the web site, used in turn */
+	CONNECTIONS = 256, /* connections of the web site, used in turn */
 	PAGES = 6,
 	LIBRARIES = 8,
 	COPIES = 8, /* files that the nightly job copies */
@@ -17,11 +17,11 @@ enum {
 struct scenario {
 	struct process *system;
 	struct process *scheduler; /* the svchost that starts tasks */
-	struct process *names;     /* the svchost that asks name servers */
+	struct process *names;     /* the svchost that queries name servers */
 	struct process *logon;
 	struct process *scanner;
 	struct process *database;
-	struct process *web; /* the one that runs, or the last one that did */
+	struct process *web; /* the instance that runs, or the last one that ran */
 	struct file *pages[PAGES];
 	struct file *libraries[LIBRARIES];
 	struct file *web_log;
@@ -40,14 +40,12 @@ struct scenario {
 	uint64_t orders;
 };
 
-/* sample_cast.c: who is there and what is open, with the rundown that reports it; the same at the
- * end.
- */
+/* sample_cast.c: processes and open files at the start, with their rundown, and at the end. */
 void cast_enter(struct machine *m);
 void cast_leave(struct machine *m);
 struct process *cast_start_web(struct machine *m, struct process *parent);
 
-/* sample_scenario.c: everything begins. */
+/* sample_scenario.c: schedules everything. */
 void scenario_begin(struct machine *m);
 
 /* sample_views.c: a database that is mapped into memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tests ask of the operating system, beyond base/os.h: files, folders, the time zone, TCP
- * clients. Paths are UTF-8.
+ * Functions of the operating system for tests, in addition to base/os.h: files, folders, the time
+ * zone, TCP clients. Paths are UTF-8.
  */
 #ifndef SUPPORT_SYSTEM_H
 #define SUPPORT_SYSTEM_H
@@ -14,20 +14,20 @@
 
 #include "tests/support/patience.h"
 
-/* True when the folder is there afterwards. */
+/* Makes a folder unless it exists. Returns whether it exists afterwards. */
 bool system_make_folder(const char *path);
 bool system_remove_folder(const char *path);
 
-/* As remove(). */
+/* Does what remove() does. */
 bool system_remove_file(const char *path);
 
-/* Overrides it for this process, in the form of POSIX ("XXX-5"); NULL: as it was. */
+/* Sets the time zone of this process, in the form of POSIX ("XXX-5"); NULL: restores it. */
 void system_set_time_zone(const char *zone);
 
 /* The inverse of gmtime(). */
 int64_t system_unix_seconds(struct tm *utc);
 
-/* Of this process; no other has the same at the same time. */
+/* Returns the id of this process. */
 unsigned long system_process_id(void);
 
 void system_sleep_ms(unsigned ms);
@@ -40,15 +40,15 @@ extern const int system_address_in_use; /* the error number */
 connection connection_open(unsigned port);      /* to 127.0.0.1 */
 connection connection_open_ipv6(unsigned port); /* to ::1 */
 bool connection_ipv6_works(void);
-/* Two ends of one connection; neither waits. */
+/* Makes a connection and returns both ends, which do not block. */
 bool connection_pair(connection pair[2]);
 
-/* How many bytes of it went; 0 when the other side has closed, or failed. */
+/* Return how many bytes were transferred; 0 if the other side has closed, or on failure. */
 size_t connection_send(connection c, const void *bytes, size_t size);
 size_t connection_receive(connection c, void *bytes, size_t size);
-/* As connection_receive(), which then still finds the bytes. */
+/* Does the same as connection_receive(), but leaves the bytes there. */
 size_t connection_peek(connection c, void *bytes, size_t size);
-/* Whether receiving would not wait, if only because the other side has closed. */
+/* Returns whether receiving would not wait, also because the other side has closed. */
 bool connection_is_readable(connection c);
 void connection_close(connection c); /* -1 is fine */
 

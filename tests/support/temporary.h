@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that a test writes: in the working directory, gone afterwards.
+ * Files that a test writes into the working directory and removes.
  */
 #ifndef SUPPORT_TEMPORARY_H
 #define SUPPORT_TEMPORARY_H
@@ -10,10 +10,10 @@
 
 enum { TEMPORARY_PATH_SIZE = 64 };
 
-/* A name that no other test process uses, with this ending ("etl"). Nothing is made. */
+/* Makes a name with this ending ("etl") that no other test process uses. Creates no file. */
 void temporary_path(char path[TEMPORARY_PATH_SIZE], const char *ending);
 
-/* Writes the file, whole; fails the test when it cannot. To be removed by the caller. */
+/* Writes a file, which the caller removes. Fails the test if that is not possible. */
 void temporary_write(const char *path, const void *bytes, size_t size);
 
 /* Overwrites size bytes (at most 8) of such a file with a number, little-endian. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a test tries all of its inputs. The optimised build on Linux does, and with LONG_TESTS=1
- * in the environment every build. A build with sanitizers, which is several times slower, and one
- * for Windows, which Wine runs, try a part of them.
+ * Decides whether a test tries all of its inputs. The optimised build on Linux does, and with
+ * LONG_TESTS=1 in the environment every build. A build with sanitizers, which is several times
+ * slower, and one for Windows, which Wine runs, try a part of them.
  */
 #ifndef SUPPORT_THOROUGH_H
 #define SUPPORT_THOROUGH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records for a tracker, in memory: put on a tape in file order, played in both passes or in one,
- * with what must be known about each.
+ * Tests of the tracker put records on a tape, in file order, with what the tracker must know about
+ * each, and play the tape in one or both passes.
  */
 #ifndef SUPPORT_TRACKER_RUN_H
 #define SUPPORT_TRACKER_RUN_H
@@ -21,7 +21,7 @@
 
 enum { TAPE_EVENTS = 2048 };
 
-/* A time in ns that is not asked for, and one that must not be known. */
+/* A duration in ns that is not checked, and one that must not be known. */
 #define NOT_CHECKED UINT64_MAX
 #define NOT_KNOWN   (UINT64_MAX - 1)
 
@@ -30,7 +30,7 @@ struct tape_event {
 	struct etw_guid provider;
 	uint8_t *payload; /* owned */
 
-	/* What the tracker must say; NULL: not asked. */
+	/* What the tracker must answer; NULL: not checked. */
 	const char *process;
 	const char *of_process;
 	const char *old_process;
@@ -41,32 +41,33 @@ struct tape_event {
 	uint64_t duration;
 	uint64_t on_cpu;
 	uint64_t ready;
-	int started; /* opcode; -1: not asked, -2: must not be known */
+	int started; /* opcode; -1: not checked, -2: it must not be known */
 };
 
 struct tape {
 	struct tape_event *events; /* owned; TAPE_EVENTS */
 	size_t count;
-	struct etw_payload payload; /* of the next event */
+	struct etw_payload payload; /* payload of the next event */
 };
 
 void tape_init(struct tape *tape, uint8_t pointer_size);
 void tape_done(struct tape *tape);
-void tape_rewind(struct tape *tape); /* empties it */
+void tape_rewind(struct tape *tape); /* removes all events */
 
 /*
- * Puts a record on the tape with the payload built so far, as a SYSTEM record of a kernel class
- * that has neither process nor thread id; alter what it returns. class_name: "DiskIo".
+ * Puts a record with the present payload on the tape, as a SYSTEM record of a kernel class without
+ * process and thread id, and returns it, so that the caller can change it. class_name: "DiskIo".
  */
 struct tape_event *tape_add(struct tape *tape, const char *class_name, uint8_t opcode,
 			    uint8_t version, int64_t time);
 
-/* The same with a payload of zeros; tape_poke() then sets fields of the layout by name. */
+/* Does the same with a payload of zeros; tape_poke() then sets fields by their names in the layout.
+ */
 struct tape_event *tape_zeros(struct tape *tape, const char *class_name, uint8_t opcode,
 			      uint8_t version, int64_t time);
 void tape_poke(struct tape_event *event, const char *field, uint64_t value);
 
-/* The usual ones. */
+/* Put common records on the tape. */
 struct tape_event *tape_process(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,
 				const char *image);
 struct taped_process {
@@ -91,7 +92,7 @@ struct player {
 	struct shard *shard;
 	struct etw_source_clock clock;
 	struct tracker *tracker;
-	bool ask_all; /* reads everything about every record, for any result */
+	bool ask_all; /* reads everything about every record, without checking it */
 };
 
 void player_init(struct player *player, const struct tracker_options *tracker_options);
@@ -99,17 +100,17 @@ void player_done(struct player *player);
 /* Frees the tracker and makes another with the same registry and shard. */
 void player_new_tracker(struct player *player, const struct tracker_options *tracker_options);
 
-/* UNSORTED: in one pass, in the order of the tape instead of that of time. */
+/* UNSORTED: one pass in the order of the tape, not of time. */
 enum passes { ONE_PASS, TWO_PASSES, UNSORTED };
 
-/* Plays and checks. Fails the test where the tracker says something else than the tape. */
+/* Plays the tape. Fails the test if the tracker answers something else than the tape says. */
 void player_play(struct player *player, struct tape *tape, enum passes passes);
 
 enum { STORY_LINES = 24 };
 
 /*
- * A recording as a table of lines, each of which a test's put_line() turns into records on the
- * tape. Lines stand in file order, and NULL ends them.
+ * A recording as lines in file order, ended by NULL. A test's put_line() turns each line into
+ * records on the tape.
  */
 struct story {
 	const char *name;
@@ -117,18 +118,18 @@ struct story {
 	enum passes passes;
 };
 
-/* Plays each story twice on a tracker of its own: another pass must find the same again. */
+/* Plays each story twice on its own tracker: the second time must give the same answers. */
 void play_stories(const struct story *stories, size_t count, const struct tracker_options *options,
 		  void (*put_line)(struct tape *tape, const char *line));
 
-/* The number at *at, which then points behind the space after it. For put_line(). */
+/* Returns the number at *at and moves *at past the space after it. For put_line(). */
 uint32_t story_number(const char **at);
 
-/* The value of a gauge with these labels (NULL ends them); 0 when there is no such sample. */
+/* Returns the value of a gauge with these labels, which NULL ends; 0 if there is no such sample. */
 #define LABELS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 int64_t player_gauge(struct player *player, const char *family, const char *const *labels);
 bool player_shows(struct player *player, const char *family, const char *const *labels);
-/* How many processes of this name the gauge shows, and how many threads of them. */
+/* Return how many processes of this name the gauge shows, and how many threads they have. */
 int64_t player_instances(struct player *player, const char *process);
 int64_t player_threads(struct player *player, const char *process);
 

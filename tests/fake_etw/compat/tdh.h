@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Schemas of events; see windows.h in this folder. As in the newest Windows SDK. */
+/*
+ * Schemas of events; see windows.h in this folder. Functions that mingw-w64 10 lacks are not here
+ * but in tests/fake_etw/sdk.h.
+ */
 #ifndef FAKE_ETW_COMPAT_TDH_H
 #define FAKE_ETW_COMPAT_TDH_H
 
@@ -226,20 +229,6 @@ typedef struct _TDH_CONTEXT {
 	ULONG ParameterSize;
 } TDH_CONTEXT, *PTDH_CONTEXT;
 
-#define MAX_PAYLOAD_PREDICATES 8
-
-typedef struct _PAYLOAD_FILTER_PREDICATE {
-	LPWSTR FieldName;
-	USHORT CompareOp;
-	LPWSTR Value;
-} PAYLOAD_FILTER_PREDICATE, *PPAYLOAD_FILTER_PREDICATE;
-
-typedef struct _PROVIDER_EVENT_INFO {
-	ULONG NumberOfEvents;
-	ULONG Reserved;
-	EVENT_DESCRIPTOR EventDescriptorsArray[1];
-} PROVIDER_EVENT_INFO, *PPROVIDER_EVENT_INFO;
-
 TDHSTATUS WINAPI TdhGetEventInformation(PEVENT_RECORD event, ULONG context_count,
 					PTDH_CONTEXT contexts, PTRACE_EVENT_INFO buffer,
 					ULONG *size);
@@ -249,17 +238,6 @@ TDHSTATUS WINAPI TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO buffer, ULONG 
 TDHSTATUS WINAPI TdhEnumerateProviderFieldInformation(LPGUID provider, EVENT_FIELD_TYPE field_type,
 						      PPROVIDER_FIELD_INFOARRAY buffer,
 						      ULONG *size);
-TDHSTATUS WINAPI TdhEnumerateManifestProviderEvents(LPGUID provider, PPROVIDER_EVENT_INFO buffer,
-						    ULONG *size);
-TDHSTATUS WINAPI TdhGetManifestEventInformation(LPGUID provider, PEVENT_DESCRIPTOR descriptor,
-						PTRACE_EVENT_INFO buffer, ULONG *size);
-TDHSTATUS WINAPI TdhCreatePayloadFilter(LPCGUID provider, const EVENT_DESCRIPTOR *event,
-					BOOLEAN any, ULONG count,
-					PPAYLOAD_FILTER_PREDICATE predicates, PVOID *filter);
-TDHSTATUS WINAPI TdhDeletePayloadFilter(PVOID *filter);
-TDHSTATUS WINAPI TdhAggregatePayloadFilters(ULONG count, PVOID *filters, PBOOLEAN match_all,
-					    PEVENT_FILTER_DESCRIPTOR descriptor);
-TDHSTATUS WINAPI TdhCleanupPayloadEventFilterDescriptor(PEVENT_FILTER_DESCRIPTOR descriptor);
 
 _Static_assert(sizeof(TRACE_EVENT_INFO) == 136 &&
 		       offsetof(TRACE_EVENT_INFO, EventPropertyInfoArray) == 112,

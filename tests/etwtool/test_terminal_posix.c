@@ -19,7 +19,7 @@
 static size_t take(const char *bytes, bool all, uint32_t *key)
 {
 	uint8_t *copy = exact_copy(bytes, strlen(bytes));
-	size_t size = terminal_take_key((const char *)copy, strlen(bytes), all, key);
+	size_t size = terminal_parse_key((const char *)copy, strlen(bytes), all, key);
 
 	free(copy);
 	return size;
@@ -95,5 +95,5 @@ int main(void)
 		cmocka_unit_test(one_key_is_taken_at_a_time),
 	};
 
-	return cmocka_run_group_tests_name("terminal_keys", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("terminal_posix", tests, NULL, NULL);
 }
