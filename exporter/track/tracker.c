@@ -300,12 +300,14 @@ static bool make_parts(struct tracker *tracker, struct etw_error *err)
 				 err)) {
 		return false;
 	}
-	if (options->image_info && !image_info_init(&tracker->image_info, registry, options->shard,
-						    options->processes, err)) {
+	if (options->image_info &&
+	    !info_metric_init(&tracker->image_info, &image_info_family, registry, options->shard,
+			      options->processes, err)) {
 		return false;
 	}
-	if (options->process_info && !process_info_init(&tracker->process_info, registry,
-							options->shard, options->processes, err)) {
+	if (options->process_info &&
+	    !info_metric_init(&tracker->process_info, &process_info_family, registry,
+			      options->shard, options->processes, err)) {
 		return false;
 	}
 	if (options->top_paths && !top_paths_init(&tracker->top_paths, registry, options->shard,
@@ -372,8 +374,8 @@ void tracker_reset(struct tracker *tracker)
 	clear_tables(tracker);
 	process_gauges_clear(&tracker->gauges);
 	process_memory_clear(&tracker->memory);
-	image_info_clear(&tracker->image_info);
-	process_info_clear(&tracker->process_info);
+	info_metric_clear(&tracker->image_info);
+	info_metric_clear(&tracker->process_info);
 	disks_clear(&tracker->disks);
 	top_paths_clear(&tracker->top_paths);
 	for (unsigned i = 0; i < FILE_BYTES_COUNT; i++) {
@@ -394,8 +396,8 @@ void tracker_free(struct tracker *tracker)
 	files_done(&tracker->files);
 	process_gauges_done(&tracker->gauges);
 	process_memory_done(&tracker->memory);
-	image_info_done(&tracker->image_info);
-	process_info_done(&tracker->process_info);
+	info_metric_done(&tracker->image_info);
+	info_metric_done(&tracker->process_info);
 	top_paths_done(&tracker->top_paths);
 	names_free(tracker->own_names);
 	intern_free(tracker->texts);
