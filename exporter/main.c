@@ -217,7 +217,7 @@ static bool run_once(struct app *app, struct etw_error *err)
 	if (!done) {
 		return false;
 	}
-	if (!exposition_write_as(app->setup.registry, &page, print_chunk, &printing)) {
+	if (!exposition_write(app->setup.registry, &page, print_chunk, &printing)) {
 		return printing.failed ? false : error_no_memory(err, "the page");
 	}
 	return !memory_has_losses() || error_no_memory(err, "all events: the counts are too low");

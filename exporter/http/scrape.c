@@ -177,7 +177,7 @@ static bool send_page(struct scrape *scrape, const struct http_server *server,
 			return false;
 		}
 	}
-	written = exposition_write_as(server->registry, &options, take_page, scrape) &&
+	written = exposition_write(server->registry, &options, take_page, scrape) &&
 		  (!scrape->encoder || encoder_end(scrape->encoder)) && send_end(scrape);
 	encoder_free(scrape->encoder);
 	return written;
