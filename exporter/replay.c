@@ -80,7 +80,7 @@ static bool sleep_until(struct pace *pace, uint64_t due)
 	for (;;) {
 		uint64_t now = os_monotonic_ns();
 
-		/* The flag is read under the lock that pace_look() takes, so that a flag which is
+		/* The flag is read under the lock that pace_wake() takes, so that a flag which is
 		 * set just before the wait is not missed. */
 		ended = pace->stopped ||
 			(pace->flag && atomic_load_explicit(pace->flag, memory_order_relaxed));
@@ -141,7 +141,7 @@ void pace_interrupt_by(struct pace *pace, const atomic_bool *flag)
 	pace->flag = flag;
 }
 
-void pace_look(struct pace *pace)
+void pace_wake(struct pace *pace)
 {
 	os_mutex_lock(&pace->lock);
 	os_condition_wake_all(&pace->changed);

@@ -49,7 +49,7 @@ size_t dispatch_idle(struct dispatch *dispatch);
 /* Counts the request of this connection, which the caller answers, as one for a small page. */
 void dispatch_not_large(struct dispatch *dispatch, struct connection *connection);
 
-void dispatch_give_back(struct dispatch *dispatch, struct connection *connection);
+void dispatch_return(struct dispatch *dispatch, struct connection *connection);
 /* Sends a part of the answer; the worker that has the connection calls it. Returns false if the
  * client did not take the part, or if the answer has been cut off. */
 bool dispatch_send(struct dispatch *dispatch, struct connection *connection, const char *bytes,

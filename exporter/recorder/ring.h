@@ -114,7 +114,7 @@ void facts_clear(struct facts *facts);
 
 /* Adds, replaces or removes the fact that a kept record states. Returns false if there was no room
  * or no memory for it. */
-bool facts_take(struct facts *facts, const struct kept_record *record);
+bool facts_update(struct facts *facts, const struct kept_record *record);
 
 /* Returns how many facts were dropped to make room. */
 uint64_t facts_dropped(const struct facts *facts);

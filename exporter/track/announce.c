@@ -481,7 +481,7 @@ static void announce_memory(struct tracker *tracker)
 {
 	const struct etw_record *record = tracker->now.record;
 
-	process_memory_take_event(&tracker->memory,
+	process_memory_read_event(&tracker->memory,
 				  record->classic ? MEMORY_OF_KERNEL : MEMORY_OF_PROVIDER, record,
 				  label_of_process, tracker);
 }

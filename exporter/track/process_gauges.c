@@ -88,7 +88,7 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 	return gauges->instances && gauges->threads;
 }
 
-static void add(cell *at, int64_t amount)
+static void add_to_cell(cell *at, int64_t amount)
 {
 	if (at) {
 		cell_move(at, (uint64_t)amount);
@@ -112,15 +112,15 @@ static void rename_process(struct process_gauges *gauges, struct gauge_process *
 	}
 	process->label = label;
 	if (process->alive) {
-		add(process->instance_cell, -1);
+		add_to_cell(process->instance_cell, -1);
 		process->instance_cell =
 			cell_of(gauges, gauges->instances, label, process->provider);
-		add(process->instance_cell, 1);
+		add_to_cell(process->instance_cell, 1);
 	}
 	if (process->threads > 0) {
-		add(process->thread_cell, -(int64_t)process->threads);
+		add_to_cell(process->thread_cell, -(int64_t)process->threads);
 		process->thread_cell = cell_of(gauges, gauges->threads, label, gauges->provider);
-		add(process->thread_cell, process->threads);
+		add_to_cell(process->thread_cell, process->threads);
 	}
 }
 
@@ -134,20 +134,20 @@ static void set_alive(struct process_gauges *gauges, struct gauge_process *proce
 		process->instance_cell =
 			cell_of(gauges, gauges->instances, process->label, process->provider);
 	}
-	add(process->instance_cell, alive ? 1 : -1);
+	add_to_cell(process->instance_cell, alive ? 1 : -1);
 }
 
-static struct gauge_process *find(const struct process_gauges *gauges, uint32_t process_id)
+static struct gauge_process *find_process(const struct process_gauges *gauges, uint32_t process_id)
 {
 	const uint64_t *process = map_find(&gauges->by_id, process_id);
 
 	return process ? (struct gauge_process *)(uintptr_t)*process : NULL;
 }
 
-static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t process_id,
-					 uint32_t label, uint32_t provider)
+static struct gauge_process *find_or_add_process(struct process_gauges *gauges, uint32_t process_id,
+						 uint32_t label, uint32_t provider)
 {
-	struct gauge_process *process = find(gauges, process_id);
+	struct gauge_process *process = find_process(gauges, process_id);
 	uint64_t *place;
 
 	if (process || gauges->by_id.count >= gauges->process_limit) {
@@ -183,7 +183,7 @@ void process_gauges_process(struct process_gauges *gauges, enum lifetime_change 
 	struct gauge_process *process;
 
 	if (change == LIFETIME_STOP) {
-		process = find(gauges, process_id);
+		process = find_process(gauges, process_id);
 		if (process) {
 			set_alive(gauges, process, false);
 			rename_process(gauges, process, label);
@@ -191,7 +191,7 @@ void process_gauges_process(struct process_gauges *gauges, enum lifetime_change 
 		}
 		return;
 	}
-	process = find_or_add(gauges, process_id, label, provider);
+	process = find_or_add_process(gauges, process_id, label, provider);
 	if (!process) {
 		gauges->refused_processes++;
 		return;
@@ -219,7 +219,7 @@ void process_gauges_rename(struct process_gauges *gauges,
 static void remove_thread(struct process_gauges *gauges, uint32_t thread_id)
 {
 	const uint64_t *owner = map_find(&gauges->owners, thread_id);
-	struct gauge_process *process = owner ? find(gauges, (uint32_t)*owner) : NULL;
+	struct gauge_process *process = owner ? find_process(gauges, (uint32_t)*owner) : NULL;
 
 	if (!owner) {
 		return;
@@ -227,7 +227,7 @@ static void remove_thread(struct process_gauges *gauges, uint32_t thread_id)
 	map_remove(&gauges->owners, thread_id);
 	if (process) {
 		process->threads--;
-		add(process->thread_cell, -1);
+		add_to_cell(process->thread_cell, -1);
 		remove_if_unused(gauges, process);
 	}
 }
@@ -242,7 +242,7 @@ static bool add_thread(struct process_gauges *gauges, uint32_t thread_id, uint32
 		return false;
 	}
 	owner = map_put(&gauges->owners, thread_id, NULL);
-	process = owner ? find_or_add(gauges, process_id, label, gauges->provider) : NULL;
+	process = owner ? find_or_add_process(gauges, process_id, label, gauges->provider) : NULL;
 	if (!process) {
 		if (owner) {
 			map_remove(&gauges->owners, thread_id);
@@ -254,7 +254,7 @@ static bool add_thread(struct process_gauges *gauges, uint32_t thread_id, uint32
 	if (process->threads++ == 0) {
 		process->thread_cell = cell_of(gauges, gauges->threads, label, gauges->provider);
 	}
-	add(process->thread_cell, 1);
+	add_to_cell(process->thread_cell, 1);
 	return true;
 }
 
@@ -286,7 +286,7 @@ void process_gauges_clear(struct process_gauges *gauges)
 
 		set_alive(gauges, process, false);
 		if (process->threads > 0) {
-			add(process->thread_cell, -(int64_t)process->threads);
+			add_to_cell(process->thread_cell, -(int64_t)process->threads);
 		}
 	}
 	process_gauges_done(gauges);

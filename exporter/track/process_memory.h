@@ -69,11 +69,10 @@ typedef uint32_t memory_label_function(void *context, uint32_t process_id);
  * Takes a reading. The payload is that of an event with this version; it may be damaged: processes
  * that it does not contain whole are left out.
  */
-void process_memory_take_event(struct process_memory *memory, enum memory_reader reader,
+void process_memory_read_event(struct process_memory *memory, enum memory_reader reader,
 			       const struct etw_record *record, memory_label_function *label,
 			       void *context);
-void process_memory_take_list(struct process_memory *memory,
-			      const struct etw_process_memory *list, size_t count,
-			      memory_label_function *label, void *context);
+void process_memory_read_list(struct process_memory *memory, const struct etw_process_memory *list,
+			      size_t count, memory_label_function *label, void *context);
 
 #endif

@@ -94,8 +94,8 @@ void tracker_publish_all(struct tracker *tracker)
 	publish_table(tracker, TABLE_PROCESS, (uint64_t)processes->count + process_images->count,
 		      processes->evictions + process_images->evictions +
 			      tracker->gauges.refused_processes + tracker->image_info.refused +
-				      tracker->process_info.refused +
-			      tracker->memory.refused + tracker->processes.identities.refused +
+			      tracker->process_info.refused + tracker->memory.refused +
+			      tracker->processes.identities.refused +
 			      names_refused(tracker->processes.names));
 	publish_table(tracker, TABLE_THREAD, threads->count,
 		      threads->evictions + tracker->gauges.refused_threads +
@@ -613,7 +613,7 @@ static uint32_t label_of_process(void *context, uint32_t process_id)
 	return tracker_label(context, process_id);
 }
 
-void tracker_take_memory(struct tracker *tracker, const struct etw_process_memory *list,
+void tracker_read_memory(struct tracker *tracker, const struct etw_process_memory *list,
 			 size_t count)
 {
 	struct etw_record now = *tracker->now.record;
@@ -621,7 +621,7 @@ void tracker_take_memory(struct tracker *tracker, const struct etw_process_memor
 	/* The labels are those at the time of the last record. */
 	now.raw_time = tracker->observed_time;
 	tracker->now.record = &now;
-	process_memory_take_list(&tracker->memory, list, count, label_of_process, tracker);
+	process_memory_read_list(&tracker->memory, list, count, label_of_process, tracker);
 	tracker_forget_record(tracker);
 	tracker_publish_all(tracker);
 }

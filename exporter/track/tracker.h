@@ -82,10 +82,10 @@ struct tracker_options {
 	size_t path_group_count;
 	/* Whether the state gauges of a collector are enabled (docs/metrics.md). The tracker
 	 * registers only the families of enabled ones. */
-	bool process_gauges;     /* etw_process_instances, etw_process_threads */
-	bool disk_info;          /* etw_disk_info, etw_disk_volume_info */
-	bool image_info;         /* etw_process_image_info */
-	bool process_info;       /* etw_process_info */
+	bool process_gauges; /* etw_process_instances, etw_process_threads */
+	bool disk_info;      /* etw_disk_info, etw_disk_volume_info */
+	bool image_info;     /* etw_process_image_info */
+	bool process_info;   /* etw_process_info */
 	/* Microsoft-Windows-Kernel-Process sets the gauges of processes where the kernel's events
 	 * do not: in one of several live sessions, because all of them have its events. */
 	bool processes_of_provider;
@@ -208,7 +208,7 @@ void tracker_find_disk(struct tracker *tracker, uint32_t disk, const char *model
 void tracker_find_partition(struct tracker *tracker, uint32_t disk, uint32_t partition,
 			    const char *volume, const char *file_system);
 /* Takes the list of all processes with their memory; it is valid during the call. */
-void tracker_take_memory(struct tracker *tracker, const struct etw_process_memory *list,
+void tracker_read_memory(struct tracker *tracker, const struct etw_process_memory *list,
 			 size_t count);
 void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t tag,
 			  const char *name);
@@ -219,8 +219,8 @@ bool tracker_uses_disks(const struct tracker *tracker);
 bool tracker_uses_services(const struct tracker *tracker);
 bool tracker_uses_memory(const struct tracker *tracker);
 
-/* Calls visit for each process that an event has named, in no particular order: with its id, and the
- * label ids of its name and of its program's name. */
+/* Calls visit for each process that an event has named, in no particular order: with its id, and
+ * the label ids of its name and of its program's name. */
 void tracker_each_process(const struct tracker *tracker,
 			  void (*visit)(void *context, uint32_t process_id, uint32_t name,
 					uint32_t image),

@@ -172,8 +172,8 @@ struct tracker_record {
 
 	bool started; /* the start of the request was found: see tracker_ends_request() */
 	uint8_t start_opcode;
-	uint32_t start_process; /* label id */
-	int64_t started_at;     /* raw time of the start */
+	uint32_t start_process;                     /* label id */
+	int64_t started_at;                         /* raw time of the start */
 	uint64_t start_file_key, start_file_object; /* 0: the start has none */
 
 	struct scheduler_switch switched; /* CSwitch */
