@@ -68,10 +68,10 @@ struct replay_log {
 
 /* Logs that a recording changed. change: what etw_source_file_change() returned; with NULL nothing
  * is logged. */
-void replay_log_change(struct replay_log *said, const char *path, const char *change);
+void replay_log_change(struct replay_log *logged, const char *path, const char *change);
 
 /* Call it after a pass: logs the damage that is new since the last warning. */
-void replay_log_damage(struct replay_log *said, const char *path,
+void replay_log_damage(struct replay_log *logged, const char *path,
 		       const struct etw_source_statistics *now);
 
 /* Logs one line about all recordings together; its outcomes add up to the number of records. */

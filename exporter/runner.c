@@ -595,8 +595,8 @@ static bool run_session(struct session *session, bool last, struct etw_error *er
 	log_debug("Recording was read", log_text("file", session->path),
 		  log_u64("records", session->sum.statistics.records),
 		  log_u64("buffers", session->sum.statistics.buffers));
-	replay_log_change(&session->said, session->path, change);
-	replay_log_damage(&session->said, session->path, &session->sum.statistics);
+	replay_log_change(&session->logged, session->path, change);
+	replay_log_damage(&session->logged, session->path, &session->sum.statistics);
 	return done || error_prefix(err, "%s", session->path);
 }
 

@@ -34,7 +34,7 @@ struct session {
 	struct runner_session sum;
 	/* What a live session counted before a reload ended it; guarded by the runner's lock. */
 	struct etw_source_statistics earlier;
-	struct replay_log said; /* used by its consumer's thread */
+	struct replay_log logged; /* used by its consumer's thread */
 	/* The settings with which a live session was started, without texts and providers. */
 	struct config_session started;
 	/* ---- used by the thread of a reload ---- */

@@ -21,7 +21,7 @@
  *  1. Retired. The family gets a table without them, and the epoch rises. Each consumer forgets its
  *     caches between two records and then stores the epoch that it has seen. A consumer that waits
  *     for events has seen 0: it will forget its caches before its next record. A label set that
- *     comes back meanwhile is put into the table again with its counts (eviction_revive()).
+ *     comes back meanwhile is put into the table again with its counts (revive() in samples.c).
  *  2. When all consumers have passed, nothing can write into the samples. One whose sum has changed
  *     is put back. The others lose their prefix, so that scrapes leave them out.
  *  3. When all scrapes that began before have ended, the cells are zero, and the number and the

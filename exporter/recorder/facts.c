@@ -88,7 +88,8 @@ static const uint64_t *behind_header(const struct kept_record *kept)
 	return (const uint64_t *)kept + KEPT_WORDS;
 }
 
-uint64_t kept_key(const struct kept_record *kept)
+/* Returns the key of the fact; 0 without KEPT_KEY. */
+static uint64_t kept_key(const struct kept_record *kept)
 {
 	const uint64_t *at = behind_header(kept);
 

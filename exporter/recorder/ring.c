@@ -92,10 +92,10 @@ static void set(word *at, uint64_t value)
 	atomic_store_explicit(at, value, memory_order_release);
 }
 
-/* Adds to a number that only the consumer writes, so no atomic addition is needed. */
-static void add(word *at, uint64_t value)
+/* Adds 1 to a number that only the consumer writes, so no atomic addition is needed. */
+static void count_one(word *at)
 {
-	set(at, atomic_load_explicit(at, memory_order_relaxed) + value);
+	set(at, atomic_load_explicit(at, memory_order_relaxed) + 1);
 }
 
 static struct block *block_of(const struct ring *ring, uint64_t number)
@@ -314,7 +314,7 @@ void ring_add(struct ring *ring, const struct etw_record *record, const struct r
 	word *to;
 
 	if (!kept_describe(&kept, record, fact->type)) {
-		add(&ring->too_large, 1);
+		count_one(&ring->too_large);
 		return;
 	}
 	kept.known = fact->known;
@@ -336,7 +336,7 @@ void ring_add(struct ring *ring, const struct etw_record *record, const struct r
 	 * also sees the record and does not count it as lost. */
 	ring->current_used += kept.words;
 	set(&ring->current->used, ring->current_used);
-	add(&ring->added, 1);
+	count_one(&ring->added);
 }
 
 /* ---- readers ---- */

@@ -46,7 +46,8 @@ bool tap_asks_for_process(const struct tap *tap);
 void tap_add_event(struct tap *tap, const struct etw_record *record,
 		   const struct etw_event_class *class, const char *process);
 
-/* These take over what a live session found to exist; see include/etw/source.h. */
+/* These add the records that state what a live session found to exist. The parameters are those of
+ * the callbacks of struct etw_event_sink (include/etw/source.h). */
 void tap_add_known(struct tap *tap, const struct etw_record *record,
 		   const struct etw_event_class *class);
 void tap_add_process(struct tap *tap, uint32_t process_id, const char *name);
@@ -56,7 +57,8 @@ void tap_add_partition(struct tap *tap, uint32_t disk, uint32_t partition, const
 		       const char *file_system);
 void tap_add_service(struct tap *tap, uint32_t process_id, uint32_t tag, const char *name);
 
-/* Takes over the payload of an EventInfo or EventMapInfo record (lib/decode/event_info.h). */
+/* Adds the description of an event that the operating system has: the payload of an EventInfo or
+ * EventMapInfo record (lib/decode/event_info.h). */
 void tap_add_description(struct tap *tap, uint8_t opcode, const void *bytes, size_t size);
 
 /* Returns the ring of the tap. Any thread may call it. */
@@ -80,11 +82,7 @@ void tap_facts(struct tap *tap, struct tap_facts *facts);
 
 /* ---- all taps ---- */
 
-/*
- * The taps of a program's consumers, which share one memory budget.
- */
-
-struct taps; /* opaque */
+struct taps; /* opaque: the taps of a program's consumers, which share one memory budget */
 
 enum { TAPS_MOST = 64 };
 

@@ -19,7 +19,8 @@
  * processes and threads; the others are added by a feature that a derived field needs, or by a
  * gauge of a collector. Event classes are resolved against this set (attribution.c), so a record
  * that announces nothing costs one comparison. A new announcement needs a bit, rows in
- * attribution.c, a function in announce.c and, unless it is always on, a place in enabled_by().
+ * attribution.c, a function in announce.c and, unless it is always on, a place in
+ * tracker_enabled_by().
  *
  * Only the consumer uses the tables. It publishes their statistics as atomics for other threads.
  */
