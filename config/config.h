@@ -22,10 +22,6 @@
 
 /* ---- sessions ---- */
 
-/*
- * One live session of the configuration.
- */
-
 /* Windows allows 64 sessions (docs/windows.md section 1). The number of providers is bounded
  * because each is compared with all others. */
 enum { CONFIG_SESSIONS_MAX = 64, CONFIG_PROVIDERS_MAX = 1024, CONFIG_STACKS_MAX = 64 };
@@ -40,7 +36,8 @@ enum config_logger {
 	LOGGER_ATTACH, /* a session that another program controls: it is only read */
 };
 
-/* A value of 0 means that Windows, or the number of processors, decides. */
+/* One live session of the configuration. A size, count or time of 0 means that Windows, or the
+ * number of processors, decides. */
 struct config_session {
 	char *name; /* owned */
 	enum config_logger logger;
@@ -63,8 +60,9 @@ bool session_has_name(const struct config_session *session, const char *name);
 /* Frees what the session owns. */
 void session_done(struct config_session *session);
 
-/* Shapes (config/yaml_rows.h): a session is read into a struct config_session, the text
- * "Name:4:1,2" into a struct etw_provider_spec, and so is such a text with arguments. */
+/* Shapes (config/yaml_rows.h): a session, read into a struct config_session; a provider as text,
+ * "Name:4:1,2", read into a struct etw_provider_spec; and a provider in the `needs` of a collector,
+ * which may have arguments too. */
 struct yaml_shape;
 extern const struct yaml_shape session_shape, provider_text_shape, provider_need_shape;
 

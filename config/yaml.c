@@ -4,8 +4,8 @@
  *
  * libyaml reports a document as a flat sequence of events: a scalar, the start of a list, its end.
  * The builder keeps the lists and maps that have started but not ended on a stack of levels, and
- * place() puts each new node into the innermost of them, or makes it the root. In a map, nodes are
- * alternately a key and its value; the level stores the key until its value arrives.
+ * attach_node() puts each new node into the innermost of them, or makes it the root. In a map,
+ * nodes are alternately a key and its value; the level stores the key until its value arrives.
  *
  * libyaml accepts a key twice, so each level of a map has a table of the hashes of its keys. The
  * hash has a random seed, because otherwise a file could be written whose keys all collide. Depth,
@@ -170,8 +170,8 @@ static struct yaml_node *make_node(struct builder *builder, const yaml_event_t *
 
 /* Adds a key to those of the map; a key that is there already is an error. Returns false without
  * memory. */
-static bool take_key(struct builder *builder, struct level *level, const struct yaml_node *key,
-		     struct etw_error *err)
+static bool set_key(struct builder *builder, struct level *level, const struct yaml_node *key,
+		    struct etw_error *err)
 {
 	uint64_t hash = text_hash(key->text, key->size, hash_seed());
 
@@ -202,7 +202,7 @@ static bool take_key(struct builder *builder, struct level *level, const struct 
 }
 
 /* Puts a node into the list or map under construction, or makes it the root. */
-static bool place(struct builder *builder, struct yaml_node *node, struct etw_error *err)
+static bool attach_node(struct builder *builder, struct yaml_node *node, struct etw_error *err)
 {
 	struct level *level;
 
@@ -215,7 +215,7 @@ static bool place(struct builder *builder, struct yaml_node *node, struct etw_er
 		if (node->type != YAML_TEXT) {
 			return yaml_error(builder->tree, node, err, "a key must be text");
 		}
-		return take_key(builder, level, node, err);
+		return set_key(builder, level, node, err);
 	}
 	node->key = level->key;
 	level->key = NULL;
@@ -238,8 +238,8 @@ static void check_plain(struct builder *builder, const yaml_event_t *event, bool
 	}
 }
 
-static bool place_text(struct builder *builder, const yaml_event_t *event, const void *text,
-		       size_t size, bool quoted, struct etw_error *err)
+static bool attach_text(struct builder *builder, const yaml_event_t *event, const void *text,
+			size_t size, bool quoted, struct etw_error *err)
 {
 	struct yaml_node *node = make_node(builder, event, YAML_TEXT, err);
 
@@ -249,7 +249,7 @@ static bool place_text(struct builder *builder, const yaml_event_t *event, const
 	node->quoted = quoted;
 	node->size = size;
 	node->text = copy_text(builder->tree, text, size, err);
-	return node->text && place(builder, node, err);
+	return node->text && attach_node(builder, node, err);
 }
 
 static bool add_text(struct builder *builder, const yaml_event_t *event, struct etw_error *err)
@@ -268,12 +268,12 @@ static bool add_text(struct builder *builder, const yaml_event_t *event, struct 
 			.end = event->end_mark.index,
 		};
 	}
-	return place_text(builder, event, event->data.scalar.value, event->data.scalar.length,
-			  style != YAML_PLAIN_SCALAR_STYLE, err);
+	return attach_text(builder, event, event->data.scalar.value, event->data.scalar.length,
+			   style != YAML_PLAIN_SCALAR_STYLE, err);
 }
 
-static bool begin(struct builder *builder, const yaml_event_t *event, enum yaml_type type,
-		  bool anchor, bool tag, struct etw_error *err)
+static bool begin_collection(struct builder *builder, const yaml_event_t *event,
+			     enum yaml_type type, bool anchor, bool tag, struct etw_error *err)
 {
 	struct yaml_node *node;
 
@@ -282,21 +282,21 @@ static bool begin(struct builder *builder, const yaml_event_t *event, enum yaml_
 		return event_error(builder, event, err, "more than 32 levels");
 	}
 	node = make_node(builder, event, type, err);
-	if (!node || !place(builder, node, err)) {
+	if (!node || !attach_node(builder, node, err)) {
 		return false;
 	}
 	builder->levels[builder->depth++] = (struct level){ .node = node };
 	return true;
 }
 
-static void end(struct builder *builder)
+static void end_collection(struct builder *builder)
 {
 	builder->depth--;
 	map_done(&builder->levels[builder->depth].keys);
 }
 
 /* Processes one event of libyaml. Returns false if the rest of the file cannot be read. */
-static bool take_event(struct builder *builder, const yaml_event_t *event, struct etw_error *err)
+static bool read_event(struct builder *builder, const yaml_event_t *event, struct etw_error *err)
 {
 	switch (event->type) {
 	case YAML_DOCUMENT_START_EVENT:
@@ -312,18 +312,19 @@ static bool take_event(struct builder *builder, const yaml_event_t *event, struc
 		return true;
 	case YAML_ALIAS_EVENT:
 		refuse(builder, event, err, "aliases are not supported");
-		return place_text(builder, event, "", 0, true, err);
+		return attach_text(builder, event, "", 0, true, err);
 	case YAML_SCALAR_EVENT:
 		return add_text(builder, event, err);
 	case YAML_SEQUENCE_START_EVENT:
-		return begin(builder, event, YAML_LIST, event->data.sequence_start.anchor,
-			     event->data.sequence_start.tag, err);
+		return begin_collection(builder, event, YAML_LIST,
+					event->data.sequence_start.anchor,
+					event->data.sequence_start.tag, err);
 	case YAML_MAPPING_START_EVENT:
-		return begin(builder, event, YAML_MAP, event->data.mapping_start.anchor,
-			     event->data.mapping_start.tag, err);
+		return begin_collection(builder, event, YAML_MAP, event->data.mapping_start.anchor,
+					event->data.mapping_start.tag, err);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
-		end(builder);
+		end_collection(builder);
 		return true;
 	case YAML_NO_EVENT:
 	case YAML_STREAM_START_EVENT:
@@ -484,13 +485,13 @@ static bool build(struct yaml_tree *tree, const char *text, size_t size, struct 
 			good = parser_error(&builder, &parser, text, size, err);
 			break;
 		}
-		good = take_event(&builder, &event, err);
+		good = read_event(&builder, &event, err);
 		more = event.type != YAML_STREAM_END_EVENT;
 		yaml_event_delete(&event);
 	}
 	yaml_parser_delete(&parser);
 	while (builder.depth > 0) {
-		end(&builder);
+		end_collection(&builder);
 	}
 	return good && !builder.refused;
 }

@@ -36,7 +36,7 @@ struct printer {
 };
 
 /* The position at which a value is printed. */
-struct place {
+struct position {
 	unsigned indent;
 	const char *path; /* keys from the root to the value; NULL: in a list, where no value is
 			     overridden */
@@ -45,10 +45,10 @@ struct place {
 
 static void print_value(const struct printer *printer, struct etw_text *out,
 			const struct yaml_shape *shape, const struct yaml_node *node,
-			const struct place *place);
+			const struct position *position);
 static void print_rows(const struct printer *printer, struct etw_text *out,
 		       const struct yaml_shape *shape, const struct yaml_node *node,
-		       const struct place *place);
+		       const struct position *position);
 
 /* ---- text ---- */
 
@@ -153,28 +153,28 @@ static void print_key(struct etw_text *out, const char *key, size_t size, bool q
 /* Appends the entries of a map, which were rendered separately; after a dash without the first
  * indent. */
 static void place_entries(struct etw_text *out, const struct etw_text *entries,
-			  const struct place *place)
+			  const struct position *position)
 {
-	size_t skipped = place->in_list ? place->indent : 0;
+	size_t skipped = position->in_list ? position->indent : 0;
 
 	out->failed |= entries->failed;
 	if (entries->size <= skipped) {
 		text_add_string(out, " {}\n");
 		return;
 	}
-	text_add_char(out, place->in_list ? ' ' : '\n');
+	text_add_char(out, position->in_list ? ' ' : '\n');
 	text_add(out, entries->data + skipped, entries->size - skipped);
 }
 
 static void print_list(const struct printer *printer, struct etw_text *out,
 		       const struct yaml_shape *item, const struct yaml_node *list,
-		       const struct place *place)
+		       const struct position *position)
 {
-	const struct place inner = { .indent = place->indent + INDENT, .in_list = true };
+	const struct position inner = { .indent = position->indent + INDENT, .in_list = true };
 
 	text_add_string(out, list->size == 0 ? " []\n" : "\n");
 	for (const struct yaml_node *entry = list->first; entry; entry = entry->next) {
-		begin_line(out, place->indent);
+		begin_line(out, position->indent);
 		text_add_char(out, '-');
 		print_value(printer, out, item, entry, &inner);
 	}
@@ -183,36 +183,36 @@ static void print_list(const struct printer *printer, struct etw_text *out,
 /* Prints a map whose keys the user chooses, or that no table describes. */
 static void print_names(const struct printer *printer, struct etw_text *out,
 			const struct yaml_shape *item, const struct yaml_node *map,
-			const struct place *place)
+			const struct position *position)
 {
-	const struct place inner = { .indent = place->indent + INDENT };
+	const struct position inner = { .indent = position->indent + INDENT };
 	struct etw_text entries = { 0 };
 
 	for (const struct yaml_node *entry = map->first; entry; entry = entry->next) {
 		print_key(&entries, entry->key->text, entry->key->size, entry->key->quoted,
-			  place->indent);
+			  position->indent);
 		print_value(printer, &entries, item, entry, &inner);
 	}
-	place_entries(out, &entries, place);
+	place_entries(out, &entries, position);
 	text_free(&entries);
 }
 
 static void print_value(const struct printer *printer, struct etw_text *out,
 			const struct yaml_shape *shape, const struct yaml_node *node,
-			const struct place *place)
+			const struct position *position)
 {
 	const struct yaml_shape *item = shape ? shape->item : NULL;
 
 	if (node->type == YAML_LIST) {
-		print_list(printer, out, item, node, place);
+		print_list(printer, out, item, node, position);
 	} else if (node->type == YAML_MAP && shape && shape->type == SHAPE_MAP) {
 		struct etw_text entries = { 0 };
 
-		print_rows(printer, &entries, shape, node, place);
-		place_entries(out, &entries, place);
+		print_rows(printer, &entries, shape, node, position);
+		place_entries(out, &entries, position);
 		text_free(&entries);
 	} else if (node->type == YAML_MAP) {
-		print_names(printer, out, item, node, place);
+		print_names(printer, out, item, node, position);
 	} else {
 		text_add_char(out, ' ');
 		if (shape && shape->path) {
@@ -239,7 +239,7 @@ static const struct yaml_node *overriding(const struct printer *printer, const c
 }
 
 static void print_absent(const struct printer *printer, struct etw_text *out,
-			 const struct yaml_row *row, const struct place *inner, unsigned indent)
+			 const struct yaml_row *row, const struct position *inner, unsigned indent)
 {
 	const struct yaml_shape *shape = row->shape;
 	bool is_list = shape->type == SHAPE_LIST;
@@ -270,26 +270,26 @@ static void print_absent(const struct printer *printer, struct etw_text *out,
 /* Prints the entries of a map by its rows. node NULL: the file lacks the map. */
 static void print_rows(const struct printer *printer, struct etw_text *out,
 		       const struct yaml_shape *shape, const struct yaml_node *node,
-		       const struct place *place)
+		       const struct position *position)
 {
 	for (size_t i = 0; i < shape->row_count; i++) {
 		const struct yaml_row *row = &shape->rows[i];
-		struct place inner = { .indent = place->indent + INDENT };
+		struct position inner = { .indent = position->indent + INDENT };
 		const struct yaml_node *value;
 		char path[PATH_SIZE];
 
-		if (place->path) {
-			snprintf(path, sizeof path, "%s%s%s", place->path,
-				 place->path[0] != '\0' ? "." : "", row->key);
+		if (position->path) {
+			snprintf(path, sizeof path, "%s%s%s", position->path,
+				 position->path[0] != '\0' ? "." : "", row->key);
 			inner.path = path;
 		}
 		value = overriding(printer, inner.path);
 		value = value || !node ? value : yaml_find(node, row->key);
 		if (value) {
-			print_key(out, row->key, strlen(row->key), false, place->indent);
+			print_key(out, row->key, strlen(row->key), false, position->indent);
 			print_value(printer, out, row->shape, value, &inner);
 		} else if (!row->if_given && !row->required) {
-			print_absent(printer, out, row, &inner, place->indent);
+			print_absent(printer, out, row, &inner, position->indent);
 		}
 	}
 }
@@ -298,7 +298,7 @@ void yaml_print(struct etw_text *out, const struct yaml_shape *shape, const stru
 		const struct yaml_overrides *overrides)
 {
 	const struct printer printer = { .file = yaml_name(tree), .overrides = overrides };
-	const struct place place = { .path = "" };
+	const struct position position = { .path = "" };
 
-	print_rows(&printer, out, shape, yaml_root(tree), &place);
+	print_rows(&printer, out, shape, yaml_root(tree), &position);
 }

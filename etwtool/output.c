@@ -247,12 +247,12 @@ void text_add_exposition(struct etw_text *out, struct registry *registry)
 	const struct exposition_options options = { .format = EXPOSITION_TEXT_0_0_4,
 						    .sorted = true };
 
-	out->failed |= !exposition_write_as(registry, &options, add_chunk, out);
+	out->failed |= !exposition_write(registry, &options, add_chunk, out);
 }
 
 void text_add_openmetrics(struct etw_text *out, struct registry *registry)
 {
 	const struct exposition_options options = { .format = EXPOSITION_OPENMETRICS_1_0_0 };
 
-	out->failed |= !exposition_write_as(registry, &options, add_chunk, out);
+	out->failed |= !exposition_write(registry, &options, add_chunk, out);
 }

@@ -404,7 +404,7 @@ static const struct measure {
 
 enum { MEASURES = sizeof measures / sizeof measures[0] };
 
-struct process {
+struct process_totals {
 	const char *name; /* NULL: the slot is empty */
 	uint64_t totals[MEASURES];
 };
@@ -414,10 +414,10 @@ struct totals {
 	bool fed[MEASURES];
 	unsigned decimals[MEASURES];
 	size_t count;
-	struct process slots[SLOTS];
+	struct process_totals slots[SLOTS];
 };
 
-struct busy {
+struct busy_process {
 	const char *name; /* NULL: the list ends here */
 	uint64_t amount;  /* in the step */
 };
@@ -425,7 +425,7 @@ struct busy {
 struct step {
 	uint64_t time_ns, length_ns;
 	bool fed[MEASURES];
-	struct busy busiest[MEASURES][KEPT];
+	struct busy_process busiest[MEASURES][KEPT];
 };
 
 struct history {
@@ -465,7 +465,7 @@ void history_free(struct history *history)
 /* ---- reading the counters ---- */
 
 /* Returns the slot of a name, or the empty one where it would be. */
-static struct process *find_slot(struct totals *totals, const char *name)
+static struct process_totals *find_slot(struct totals *totals, const char *name)
 {
 	size_t at = (size_t)(((uint64_t)(uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 
@@ -497,7 +497,7 @@ static void add_total(void *context, const struct visited_sample *sample)
 	struct history *history = context;
 	struct totals *next = history->next;
 	const char *name = sample_label(sample, "process");
-	struct process *process = find_slot(next, name);
+	struct process_totals *process = find_slot(next, name);
 
 	if (!process->name) {
 		if (next->count == PROCESSES) {
@@ -512,7 +512,7 @@ static void add_total(void *context, const struct visited_sample *sample)
 /* ---- steps ---- */
 
 /* Puts a process into a list that is sorted by amounts, unless KEPT others have more. */
-static void keep_busiest(struct busy *list, const char *name, uint64_t amount)
+static void keep_busiest(struct busy_process *list, const char *name, uint64_t amount)
 {
 	size_t at = KEPT;
 
@@ -521,7 +521,7 @@ static void keep_busiest(struct busy *list, const char *name, uint64_t amount)
 	}
 	if (at < KEPT) {
 		memmove(&list[at + 1], &list[at], (KEPT - 1 - at) * sizeof *list);
-		list[at] = (struct busy){ name, amount };
+		list[at] = (struct busy_process){ name, amount };
 	}
 }
 
@@ -537,9 +537,9 @@ static void make_step(struct history *history, struct step *step)
 		step->fed[m] = now->fed[m] && next->fed[m];
 	}
 	for (size_t i = 0; i < SLOTS; i++) {
-		const struct process *process = &next->slots[i];
-		const struct process *former = process->name ? find_slot(now, process->name) :
-							       process;
+		const struct process_totals *process = &next->slots[i];
+		const struct process_totals *former =
+			process->name ? find_slot(now, process->name) : process;
 
 		/* A process that had no room in a full table has counted for an unknown time. */
 		if (!process->name || (!former->name && now->count == PROCESSES)) {
@@ -605,7 +605,7 @@ static struct window window_of(const struct history *history)
 	return window;
 }
 
-static const struct busy *find_busy(const struct step *step, size_t m, const char *name)
+static const struct busy_process *find_busy(const struct step *step, size_t m, const char *name)
 {
 	for (size_t i = 0; i < KEPT && step->busiest[m][i].name; i++) {
 		if (step->busiest[m][i].name == name) {
@@ -620,7 +620,7 @@ static uint64_t amount_in(const struct window *window, size_t m, const char *nam
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < window->count; i++) {
-		const struct busy *busy = find_busy(window->steps[i], m, name);
+		const struct busy_process *busy = find_busy(window->steps[i], m, name);
 
 		sum += busy ? busy->amount : 0;
 	}
@@ -628,7 +628,7 @@ static uint64_t amount_in(const struct window *window, size_t m, const char *nam
 }
 
 static void add_process(struct json *json, const struct window *window, size_t m,
-			const struct busy *busy, uint64_t total)
+			const struct busy_process *busy, uint64_t total)
 {
 	json_object_begin(json);
 	json_member_string(json, "name", busy->name);
@@ -637,7 +637,7 @@ static void add_process(struct json *json, const struct window *window, size_t m
 	json_member_array(json, "rates");
 	for (size_t i = 0; i < window->count; i++) {
 		const struct step *step = window->steps[i];
-		const struct busy *then = find_busy(step, m, busy->name);
+		const struct busy_process *then = find_busy(step, m, busy->name);
 
 		if (!step->fed[m]) {
 			json_null(json);
@@ -654,7 +654,7 @@ static void add_process(struct json *json, const struct window *window, size_t m
 static void add_measure(struct json *json, struct history *history, const struct window *window,
 			size_t m)
 {
-	struct busy busiest[KEPT] = { { NULL, 0 } };
+	struct busy_process busiest[KEPT] = { { NULL, 0 } };
 
 	json_object_begin(json);
 	json_member_string(json, "id", measures[m].id);
@@ -664,7 +664,7 @@ static void add_measure(struct json *json, struct history *history, const struct
 	json_member_u64(json, "decimals", history->now->decimals[m]);
 	json_member_array(json, "processes");
 	for (size_t i = 0; i < SLOTS; i++) {
-		const struct process *process = &history->now->slots[i];
+		const struct process_totals *process = &history->now->slots[i];
 		uint64_t amount = process->name ? amount_in(window, m, process->name) : 0;
 
 		if (amount > 0) {

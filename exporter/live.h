@@ -27,8 +27,8 @@ struct family *live_delay_family(struct registry *registry, struct etw_error *er
  *
  * A provider that the configuration names is enabled in the session that names it, with those
  * settings. Further providers that the collectors need go into the first session (the second, if
- * the first belongs to another program), with one entry
- * for each provider: if a provider is enabled twice in a session, only the later call counts
+ * the first belongs to another program), with one entry for each provider: if a provider is enabled
+ * twice in a session, only the later call counts
  * ("EnableTraceEx2 function", Microsoft Learn). A user session gets
  * Microsoft-Windows-Kernel-Process for the names of processes, unless it has it already.
  */

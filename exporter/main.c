@@ -217,7 +217,7 @@ static bool run_once(struct app *app, struct etw_error *err)
 	if (!done) {
 		return false;
 	}
-	if (!exposition_write_as(app->setup.registry, &page, print_chunk, &printing)) {
+	if (!exposition_write(app->setup.registry, &page, print_chunk, &printing)) {
 		return printing.failed ? false : error_no_memory(err, "the page");
 	}
 	return !memory_has_losses() || error_no_memory(err, "all events: the counts are too low");
@@ -233,7 +233,7 @@ static bool is_ready(void *context)
 }
 
 /* The arguments of a callback of struct http_options that reads the set-up in force. */
-struct look {
+struct setup_request {
 	const struct app *app;
 	struct etw_text *html;
 	const char *metrics;
@@ -241,23 +241,24 @@ struct look {
 	void *visitor;
 };
 
-static void look_at_state(void *context, const struct setup *setup)
+static void write_state(void *context, const struct setup *setup)
 {
-	const struct look *look = context;
+	const struct setup_request *request = context;
 
-	landing_add_state(look->html, setup, look->app->runner, look->app->options.config_file);
+	landing_add_state(request->html, setup, request->app->runner,
+			  request->app->options.config_file);
 }
 
-static void look_at_collectors(void *context, const struct setup *setup)
+static void write_collectors(void *context, const struct setup *setup)
 {
-	const struct look *look = context;
+	const struct setup_request *request = context;
 
-	landing_add_collectors(look->html, setup->rules, look->metrics);
+	landing_add_collectors(request->html, setup->rules, request->metrics);
 }
 
-static void look_at_families(void *context, const struct setup *setup)
+static void visit_families(void *context, const struct setup *setup)
 {
-	const struct look *look = context;
+	const struct setup_request *request = context;
 	const struct collector_info *info;
 
 	for (size_t i = 0; (info = rule_set_collector(setup->rules, i)) != NULL; i++) {
@@ -265,13 +266,14 @@ static void look_at_families(void *context, const struct setup *setup)
 		size_t at = 0;
 
 		do {
-			look->visit(look->visitor, info->name, info->on, family);
+			request->visit(request->visitor, info->name, info->on, family);
 			family = rule_set_next_family(setup->rules, info->name, &at);
 		} while (family);
 		for (const struct state_gauge *gauge = state_gauges; gauge->family; gauge++) {
 			if (info->on && strcmp(gauge->collector, info->name) == 0) {
-				look->visit(look->visitor, info->name, info->on,
-					    registry_find_family(setup->registry, gauge->family));
+				request->visit(request->visitor, info->name, info->on,
+					       registry_find_family(setup->registry,
+								    gauge->family));
 			}
 		}
 	}
@@ -279,16 +281,16 @@ static void look_at_families(void *context, const struct setup *setup)
 
 static void add_state(void *context, struct etw_text *html)
 {
-	struct look look = { .app = context, .html = html };
+	struct setup_request request = { .app = context, .html = html };
 
-	reload_look(look.app->reload, look_at_state, &look);
+	reload_use_setup(request.app->reload, write_state, &request);
 }
 
 static void add_collectors(void *context, const char *metrics, struct etw_text *html)
 {
-	struct look look = { .app = context, .html = html, .metrics = metrics };
+	struct setup_request request = { .app = context, .html = html, .metrics = metrics };
 
-	reload_look(look.app->reload, look_at_collectors, &look);
+	reload_use_setup(request.app->reload, write_collectors, &request);
 }
 
 static void add_history(void *context, struct etw_text *json)
@@ -301,9 +303,9 @@ static void add_history(void *context, struct etw_text *json)
 /* Shows collectors and their families to the web server, for collect[] and exclude[]. */
 static void visit_collectors(void *context, scrape_collector_visit *visit, void *visitor)
 {
-	struct look look = { .app = context, .visit = visit, .visitor = visitor };
+	struct setup_request request = { .app = context, .visit = visit, .visitor = visitor };
 
-	reload_look(look.app->reload, look_at_families, &look);
+	reload_use_setup(request.app->reload, visit_families, &request);
 }
 
 static void quit(void *context)

@@ -64,13 +64,9 @@ void options_describe(struct etw_text *out);
 /* ---- --print-config ---- */
 
 /*
- * --print-config prints the configuration that applies as a file.
- */
-
-/*
- * Adds the configuration of a finished set-up as YAML: the defaults, what the file says, and what
- * the flags change. With the printed file and without these flags the program behaves the same. If
- * memory runs out, `out` is marked as failed.
+ * Adds the configuration that applies, that of a finished set-up, as YAML: the defaults, what the
+ * file says, and what the flags change. With the printed file and without these flags the program
+ * behaves the same. If memory runs out, `out` is marked as failed.
  */
 void print_config(struct etw_text *out, const struct options *options, const struct setup *setup);
 

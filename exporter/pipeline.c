@@ -301,14 +301,14 @@ static void report_alive(void *context)
 }
 
 /* Call it before the registry is used between two records. */
-static void enter(struct pipeline *pipeline)
+static void enter_registry(struct pipeline *pipeline)
 {
 	if (atomic_load_explicit(pipeline->epoch, memory_order_relaxed) != pipeline->entered) {
 		pipeline->entered = shard_enter(pipeline->options.shard);
 	}
 }
 
-static void leave(struct pipeline *pipeline)
+static void leave_registry(struct pipeline *pipeline)
 {
 	pipeline->entered = 0;
 	shard_leave(pipeline->options.shard);
@@ -324,7 +324,7 @@ static inline bool is_prepared_for(const struct pipeline *pipeline, const struct
 /* Looks every ten seconds of event time for label sets to evict. */
 static NOINLINE void prepare_for(struct pipeline *pipeline, const struct etw_record *record)
 {
-	enter(pipeline);
+	enter_registry(pipeline);
 	if (record->time == ETW_RECORD_NO_TIME) {
 		return;
 	}
@@ -333,10 +333,10 @@ static NOINLINE void prepare_for(struct pipeline *pipeline, const struct etw_rec
 		return; /* the record comes late */
 	}
 	if (pipeline->tended_time != ETW_RECORD_NO_TIME &&
-	    (!pipeline->options.observer || pipeline->options.observer->gives_back)) {
+	    (!pipeline->options.observer || pipeline->options.observer->evicts)) {
 		pipeline->next = record;
 		shard_tend(pipeline->options.shard, pipeline->time, record->time);
-		enter(pipeline);
+		enter_registry(pipeline);
 	}
 	pipeline->tended_time = record->time;
 }
@@ -382,7 +382,7 @@ static void on_first_pass(void *context, const struct etw_record *record)
 			return;
 		}
 	}
-	enter(pipeline);
+	enter_registry(pipeline);
 	class = etw_event_table_find(pipeline->ahead, record, &added);
 	if (class && added) {
 		tracker_release(class);
@@ -430,7 +430,7 @@ static void on_first_pass_end(void *context)
 		etw_trace_schemas_finish(pipeline->schemas);
 		pipeline->schemas_known = true;
 	}
-	enter(pipeline);
+	enter_registry(pipeline);
 	show_deferred_records(pipeline);
 	tracker_first_pass_end(pipeline->tracker);
 	if (pipeline->options.on_ready) {
@@ -447,9 +447,9 @@ static void on_forget(void *context, uint32_t manifest_id)
 	etw_event_table_drop(pipeline->event_table, manifest_id, release_class, NULL);
 }
 
-static void take_description(void *context, uint8_t opcode, const void *bytes, size_t size)
+static void add_description(void *context, uint8_t opcode, const void *bytes, size_t size)
 {
-	tap_know_description(context, opcode, bytes, size);
+	tap_add_description(context, opcode, bytes, size);
 }
 
 /* Adds the description that the operating system has of an event class to the flight recorder's
@@ -462,7 +462,7 @@ static void describe_class(struct pipeline *pipeline, const struct etw_record *r
 	if (system->describe && class->schema && class->manifest_id == 0 &&
 	    (class->schema->origin == ETW_SCHEMA_MANIFEST ||
 	     class->schema->origin == ETW_SCHEMA_EVENT_INFO)) {
-		system->describe(system->context, record, take_description, pipeline->options.tap);
+		system->describe(system->context, record, add_description, pipeline->options.tap);
 	}
 }
 
@@ -505,7 +505,7 @@ static NOINLINE cell *provider_cell(struct pipeline *pipeline, struct etw_event_
 
 static void on_restart(void *context)
 {
-	enter(context);
+	enter_registry(context);
 	pipeline_reset(context);
 }
 
@@ -513,10 +513,10 @@ static void on_process(void *context, uint32_t process_id, const char *name, siz
 {
 	struct pipeline *pipeline = context;
 
-	enter(pipeline);
+	enter_registry(pipeline);
 	tracker_name_process(pipeline->tracker, process_id, name, size);
 	if (pipeline->options.tap) {
-		tap_know_process(pipeline->options.tap, process_id, name);
+		tap_add_process(pipeline->options.tap, process_id, name);
 	}
 }
 
@@ -531,12 +531,12 @@ static void on_volume(void *context, const char *nt_path, const char *dos_path)
 {
 	struct pipeline *pipeline = context;
 
-	enter(pipeline);
+	enter_registry(pipeline);
 	if (tracker_uses_volumes(pipeline->tracker)) {
 		tracker_map_volume(pipeline->tracker, nt_path, dos_path);
 	}
 	if (pipeline->options.tap) {
-		tap_know_volume(pipeline->options.tap, nt_path, dos_path);
+		tap_add_volume(pipeline->options.tap, nt_path, dos_path);
 	}
 }
 
@@ -546,7 +546,7 @@ static void on_known(void *context, const struct etw_record *record)
 	struct etw_event_class *class;
 	bool added;
 
-	enter(pipeline);
+	enter_registry(pipeline);
 	class = etw_event_table_find(pipeline->event_table, record, &added);
 	if (!class || (added && !prepare_class(pipeline, record, class))) {
 		stop_without_memory(pipeline);
@@ -554,7 +554,7 @@ static void on_known(void *context, const struct etw_record *record)
 	}
 	tracker_learn(pipeline->tracker, record, class);
 	if (pipeline->options.tap) {
-		tap_know(pipeline->options.tap, record, class);
+		tap_add_known(pipeline->options.tap, record, class);
 	}
 }
 
@@ -562,12 +562,12 @@ static void on_disk(void *context, uint32_t disk, const char *model, uint32_t by
 {
 	struct pipeline *pipeline = context;
 
-	enter(pipeline);
+	enter_registry(pipeline);
 	if (tracker_uses_disks(pipeline->tracker)) {
 		tracker_find_disk(pipeline->tracker, disk, model, bytes_per_sector);
 	}
 	if (pipeline->options.tap) {
-		tap_know_disk(pipeline->options.tap, disk, model, bytes_per_sector);
+		tap_add_disk(pipeline->options.tap, disk, model, bytes_per_sector);
 	}
 }
 
@@ -576,12 +576,12 @@ static void on_partition(void *context, uint32_t disk, uint32_t partition, const
 {
 	struct pipeline *pipeline = context;
 
-	enter(pipeline);
+	enter_registry(pipeline);
 	if (tracker_uses_disks(pipeline->tracker)) {
 		tracker_find_partition(pipeline->tracker, disk, partition, volume, file_system);
 	}
 	if (pipeline->options.tap) {
-		tap_know_partition(pipeline->options.tap, disk, partition, volume, file_system);
+		tap_add_partition(pipeline->options.tap, disk, partition, volume, file_system);
 	}
 }
 
@@ -589,12 +589,12 @@ static void on_service(void *context, uint32_t process_id, uint32_t tag, const c
 {
 	struct pipeline *pipeline = context;
 
-	enter(pipeline);
+	enter_registry(pipeline);
 	if (tracker_uses_services(pipeline->tracker)) {
 		tracker_find_service(pipeline->tracker, process_id, tag, name);
 	}
 	if (pipeline->options.tap) {
-		tap_know_service(pipeline->options.tap, process_id, tag, name);
+		tap_add_service(pipeline->options.tap, process_id, tag, name);
 	}
 }
 
@@ -602,8 +602,8 @@ static void on_memory(void *context, const struct etw_process_memory *list, size
 {
 	struct pipeline *pipeline = context;
 
-	enter(pipeline);
-	tracker_take_memory(pipeline->tracker, list, count);
+	enter_registry(pipeline);
+	tracker_read_memory(pipeline->tracker, list, count);
 }
 
 static void on_snapshot_end(void *context)
@@ -662,14 +662,14 @@ static void add_configured(struct pipeline *pipeline, struct tracker_options *tr
 
 /* Takes over the next set-up. If there is no memory for it, on_reloaded() is not called, so the
  * former set-up is kept, and the pass ends. */
-static RARE void take_reload(struct pipeline *pipeline)
+static RARE void apply_reload(struct pipeline *pipeline)
 {
 	struct pipeline_options *options = &pipeline->options;
 	struct pipeline_reload next = options->on_reload(options->reload_context);
 	struct tracker_options tracker = { 0 };
 	struct etw_error err;
 
-	enter(pipeline);
+	enter_registry(pipeline);
 	options->setup = next.setup;
 	options->names_only = next.names_only;
 	add_configured(pipeline, &tracker);
@@ -692,14 +692,14 @@ static inline void reload_when_due(struct pipeline *pipeline)
 {
 	/* Pairs with the release of the thread that sets the flag: the next set-up is complete. */
 	if (atomic_load_explicit(pipeline->options.reload_due, memory_order_acquire)) {
-		take_reload(pipeline);
+		apply_reload(pipeline);
 	}
 }
 
 /* ---- each event ---- */
 
-static NOINLINE void show(struct pipeline *pipeline, const struct etw_record *record,
-			  const struct etw_event_class *class)
+static NOINLINE void call_observer(struct pipeline *pipeline, const struct etw_record *record,
+				   const struct etw_event_class *class)
 {
 	const struct pipeline_observer *observer = pipeline->options.observer;
 
@@ -714,8 +714,8 @@ static NOINLINE void show(struct pipeline *pipeline, const struct etw_record *re
 }
 
 /* Shows the record to the flight recorder. */
-static NOINLINE void keep(struct pipeline *pipeline, const struct etw_record *record,
-			  const struct etw_event_class *class)
+static NOINLINE void add_to_tap(struct pipeline *pipeline, const struct etw_record *record,
+				const struct etw_event_class *class)
 {
 	struct tap *tap = pipeline->options.tap;
 	const char *process = NULL;
@@ -724,7 +724,7 @@ static NOINLINE void keep(struct pipeline *pipeline, const struct etw_record *re
 		process = intern_text(registry_strings(pipeline->options.setup->registry),
 				      tracker_process(pipeline->tracker, NULL), NULL);
 	}
-	tap_take(tap, record, class, process);
+	tap_add_event(tap, record, class, process);
 }
 
 /* Waits until the record is due, and takes over the set-up of a reload that comes meanwhile.
@@ -801,7 +801,7 @@ static NOINLINE bool is_in_range(struct pipeline *pipeline, const struct etw_rec
 		pipeline->met_range = true;
 		return true;
 	}
-	enter(pipeline);
+	enter_registry(pipeline);
 	if (!pipeline->schemas_known && etw_event_schema_may_learn(record)) {
 		etw_event_schema_learn(&pipeline->origins, record);
 	}
@@ -816,8 +816,8 @@ static NOINLINE bool is_in_range(struct pipeline *pipeline, const struct etw_rec
  * Takes one event through all steps. extras: the pipeline has one of the rarely used parts that
  * has_extras() names.
  */
-static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw_record *record,
-				     bool extras)
+static ALWAYS_INLINE void count_event(struct pipeline *pipeline, const struct etw_record *record,
+				      bool extras)
 {
 	const struct pipeline_options *options = &pipeline->options;
 	struct etw_event_class *class;
@@ -861,7 +861,7 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw
 	}
 	counts = tracker_observe(pipeline->tracker, record, class);
 	if (extras && options->tap) {
-		keep(pipeline, record, class);
+		add_to_tap(pipeline, record, class);
 	}
 	outcome = rule_engine_apply(pipeline->engine, record, class);
 	cell_count(pipeline->cells.outcomes[outcome]);
@@ -869,7 +869,7 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw
 		tracker_count(pipeline->tracker);
 	}
 	if (extras && options->observer) {
-		show(pipeline, record, class);
+		call_observer(pipeline, record, class);
 	}
 }
 
@@ -881,12 +881,12 @@ static bool has_extras(const struct pipeline_options *options)
 
 static void on_event(void *context, const struct etw_record *record)
 {
-	take_event(context, record, false);
+	count_event(context, record, false);
 }
 
 static void on_event_with_extras(void *context, const struct etw_record *record)
 {
-	take_event(context, record, true);
+	count_event(context, record, true);
 }
 
 static void on_buffer(void *context)
@@ -906,7 +906,7 @@ static void on_buffer(void *context)
 			pipeline->options.on_ready(pipeline->options.ready_context);
 		}
 	}
-	leave(pipeline); /* because the source may now wait for the next buffer */
+	leave_registry(pipeline); /* because the source may now wait for the next buffer */
 }
 
 bool pipeline_missed_range(const struct pipeline *pipeline)
@@ -943,9 +943,9 @@ bool pipeline_run(struct pipeline *pipeline, struct etw_error *err)
 		pace_start(pipeline->options.pace);
 	}
 	done = etw_source_run(pipeline->options.source, &pipeline->sink, err);
-	enter(pipeline);
+	enter_registry(pipeline);
 	tracker_end(pipeline->tracker);
-	leave(pipeline);
+	leave_registry(pipeline);
 	if (pipeline->failed) {
 		return error_set(err, ETW_ERROR_NO_MEMORY, "no memory for another event class");
 	}
@@ -954,11 +954,11 @@ bool pipeline_run(struct pipeline *pipeline, struct etw_error *err)
 
 void pipeline_reset(struct pipeline *pipeline)
 {
-	enter(pipeline);
+	enter_registry(pipeline);
 	deferred_done(&pipeline->deferred); /* left over if the first pass was stopped */
 	tracker_reset(pipeline->tracker);
 	rule_engine_reset(pipeline->engine);
-	leave(pipeline);
+	leave_registry(pipeline);
 }
 
 void pipeline_each_process(const struct pipeline *pipeline,
@@ -1050,7 +1050,7 @@ static bool make_parts(struct pipeline *pipeline, struct etw_error *err)
 	return pipeline->ahead && make_engine(pipeline, err);
 }
 
-static bool attend(struct pipeline *pipeline, struct etw_error *err)
+static bool attend_shard(struct pipeline *pipeline, struct etw_error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
 	struct registry *registry = options->setup->registry;
@@ -1084,7 +1084,7 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct etw
 	if (!options->reload_due) {
 		pipeline->options.reload_due = &never_due;
 	}
-	if (!make_parts(pipeline, err) || !attend(pipeline, err)) {
+	if (!make_parts(pipeline, err) || !attend_shard(pipeline, err)) {
 		pipeline_free(pipeline);
 		return NULL;
 	}

@@ -55,7 +55,7 @@ struct pipeline_observer {
 	void (*on_buffer)(void *context); /* runs in both passes; may be NULL */
 	/* True: label sets are evicted near a limit, so that the counters equal those of the
 	 * exporter. False: all label sets stay. */
-	bool gives_back;
+	bool evicts;
 	struct dry_run *dry_run; /* records what the rules do; may be NULL */
 	uint32_t features; /* enum tracker_feature: features of the tracker to enable in addition to
 			      those of the rules */
@@ -84,16 +84,16 @@ struct pipeline_options {
 	/* The shard holds the gauges of the former pass (shard_hold_gauges()); the pipeline
 	 * releases them when it has read the rundown of this one. */
 	bool gauges_held;
-	struct tap *tap;   /* the flight recorder's, for this consumer; NULL: there is none */
+	struct tap *tap; /* the flight recorder's, for this consumer; NULL: there is none */
 	/* Runs before each record is counted. time: of the record, in 100 ns since 1601 UTC, or
 	 * ETW_RECORD_NO_TIME. May be NULL. */
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
-	bool live;         /* the source is a live session, whose events are not trusted */
+	bool live;          /* the source is a live session, whose events are not trusted */
 	bool first_session; /* of several live sessions: this one shows what there is once, such as
 			       the memory of processes */
-	uint64_t late_ms;  /* how late the source may deliver an event; 0: events come in time order
-			    */
+	uint64_t late_ms; /* how late the source may deliver an event; 0: events come in time order
+			   */
 	struct etw_schema_system system; /* of live sessions only */
 	bool names_only;                 /* see struct rule_engine_options */
 	/*

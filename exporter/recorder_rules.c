@@ -12,12 +12,12 @@
 #include "exporter/track/tracker.h"
 
 /* The families against which rules are checked. */
-struct check {
+struct rule_check {
 	const struct setup *setup;
 	struct registry *own; /* has the families of the program, which the set-up lacks */
 };
 
-static void warn(const struct check *check, const struct config_recorder_rule *rule,
+static void warn(const struct rule_check *check, const struct config_recorder_rule *rule,
 		 const char *before, const char *name, const char *after,
 		 const struct nearest *near)
 {
@@ -28,7 +28,7 @@ static void warn(const struct check *check, const struct config_recorder_rule *r
 		     meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 }
 
-static void warn_of_unknown(const struct check *check, const struct config_recorder_rule *rule,
+static void warn_of_unknown(const struct rule_check *check, const struct config_recorder_rule *rule,
 			    const char *name)
 {
 	const struct rule_set *set = check->setup->rules;
@@ -47,7 +47,7 @@ static void warn_of_unknown(const struct check *check, const struct config_recor
 	warn(check, rule, "this rule never fires: there is no metric ", name, "", &nearest);
 }
 
-static void warn_if_off(const struct check *check, const struct config_recorder_rule *rule,
+static void warn_if_off(const struct rule_check *check, const struct config_recorder_rule *rule,
 			const char *name, const char *collector, bool on)
 {
 	char after[64];
@@ -58,7 +58,7 @@ static void warn_if_off(const struct check *check, const struct config_recorder_
 	}
 }
 
-static void check_labels(const struct check *check, const struct config_recorder_rule *rule,
+static void check_labels(const struct rule_check *check, const struct config_recorder_rule *rule,
 			 const struct series_selector *selector, const struct family *family)
 {
 	const char *label, *known;
@@ -79,7 +79,7 @@ static void check_labels(const struct check *check, const struct config_recorder
 	}
 }
 
-static void check_rule(const struct check *check, const struct config_recorder_rule *rule,
+static void check_rule(const struct rule_check *check, const struct config_recorder_rule *rule,
 		       const struct series_selector *selector)
 {
 	const char *name = series_selector_name(selector);
@@ -109,7 +109,7 @@ static void check_rule(const struct check *check, const struct config_recorder_r
 void recorder_rules_warn(const struct setup *setup)
 {
 	const struct config_recorder *recorder = &setup->config->recorder;
-	struct check check = { .setup = setup };
+	struct rule_check check = { .setup = setup };
 
 	if (!recorder->dir || recorder->rule_count == 0) {
 		return;

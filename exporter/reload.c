@@ -52,7 +52,7 @@ struct reload {
 	struct os_mutex busy; /* held during a reload */
 	bool ended;           /* guarded by busy */
 	struct former *formers;
-	struct os_mutex lock;  /* guards current, and is held while reload_look() uses it */
+	struct os_mutex lock;  /* guards current, and is held while reload_use_setup() uses it */
 	struct setup *current; /* in force; owned, unless it is the caller's */
 };
 
@@ -389,8 +389,8 @@ bool reload_now(struct reload *reload, struct etw_error *err)
 	return good;
 }
 
-void reload_look(struct reload *reload, void (*use)(void *context, const struct setup *setup),
-		 void *context)
+void reload_use_setup(struct reload *reload, void (*use)(void *context, const struct setup *setup),
+		      void *context)
 {
 	os_mutex_lock(&reload->lock);
 	use(context, reload->current);

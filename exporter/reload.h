@@ -52,8 +52,8 @@ void reload_log_problem(void *context, const char *sentence, bool warning);
 
 /* Calls use() with the set-up that is in force, which stays valid during the call. Any thread may
  * call it. */
-void reload_look(struct reload *reload, void (*use)(void *context, const struct setup *setup),
-		 void *context);
+void reload_use_setup(struct reload *reload, void (*use)(void *context, const struct setup *setup),
+		      void *context);
 
 /* Lets no further reload begin, and waits for one that is under way. Call it after runner_stop(),
  * which shortens that wait. */

@@ -80,7 +80,7 @@ static bool sleep_until(struct pace *pace, uint64_t due)
 	for (;;) {
 		uint64_t now = os_monotonic_ns();
 
-		/* The flag is read under the lock that pace_look() takes, so that a flag which is
+		/* The flag is read under the lock that pace_wake() takes, so that a flag which is
 		 * set just before the wait is not missed. */
 		ended = pace->stopped ||
 			(pace->flag && atomic_load_explicit(pace->flag, memory_order_relaxed));
@@ -141,7 +141,7 @@ void pace_interrupt_by(struct pace *pace, const atomic_bool *flag)
 	pace->flag = flag;
 }
 
-void pace_look(struct pace *pace)
+void pace_wake(struct pace *pace)
 {
 	os_mutex_lock(&pace->lock);
 	os_condition_wake_all(&pace->changed);
@@ -157,37 +157,37 @@ uint64_t pace_lag_ns(const struct pace *pace)
 
 /* Returns whether another warning about the recording may be logged. The number is limited, because
  * a loop could log one in each pass. */
-static bool may_warn(struct replay_log *said, const char *path)
+static bool may_warn(struct replay_log *logged, const char *path)
 {
 	enum { WARNINGS_MOST = 20 };
 
-	if (said->warnings == WARNINGS_MOST) {
+	if (logged->warnings == WARNINGS_MOST) {
 		log_warning("Further changes of the recording are not logged",
 			    log_text("file", path));
 	}
-	said->warnings += said->warnings <= WARNINGS_MOST;
-	return said->warnings <= WARNINGS_MOST;
+	logged->warnings += logged->warnings <= WARNINGS_MOST;
+	return logged->warnings <= WARNINGS_MOST;
 }
 
-void replay_log_change(struct replay_log *said, const char *path, const char *change)
+void replay_log_change(struct replay_log *logged, const char *path, const char *change)
 {
-	if (change && may_warn(said, path)) {
+	if (change && may_warn(logged, path)) {
 		log_warning("Recording was changed while it is replayed", log_text("file", path),
 			    log_text("change", change));
 	}
 }
 
-void replay_log_damage(struct replay_log *said, const char *path,
+void replay_log_damage(struct replay_log *logged, const char *path,
 		       const struct etw_source_statistics *now)
 {
-	const struct etw_source_statistics warned = said->warned;
+	const struct etw_source_statistics warned = logged->warned;
 
-	said->warned = *now;
-	if (now->truncated && !warned.truncated && may_warn(said, path)) {
+	logged->warned = *now;
+	if (now->truncated && !warned.truncated && may_warn(logged, path)) {
 		log_warning("Recording " ETW_RECORDING_CUT_SHORT, log_text("file", path));
 	}
 	if ((now->bad_buffers > warned.bad_buffers || now->bad_records > warned.bad_records) &&
-	    may_warn(said, path)) {
+	    may_warn(logged, path)) {
 		log_warning("Recording " ETW_RECORDING_DAMAGED, log_text("file", path),
 			    log_u64("buffers", now->bad_buffers), log_u64("bytes", now->bad_bytes),
 			    log_u64("records", now->bad_records));

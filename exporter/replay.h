@@ -44,10 +44,10 @@ bool pace_stopped(struct pace *pace);
 /*
  * Sets a flag that interrupts waits: while *flag is set, a wait returns false. NULL means no flag.
  * The flag is borrowed until pace_free(); call this before the first wait. A thread that sets the
- * flag calls pace_look() afterwards, which wakes the consumer; the consumer resets the flag.
+ * flag calls pace_wake() afterwards, which wakes the consumer; the consumer resets the flag.
  */
 void pace_interrupt_by(struct pace *pace, const atomic_bool *flag);
-void pace_look(struct pace *pace);
+void pace_wake(struct pace *pace);
 
 /* Returns how far the replay is behind its schedule, in nanoseconds; 0 when it keeps up. Any thread
  * may call it. */
@@ -68,10 +68,10 @@ struct replay_log {
 
 /* Logs that a recording changed. change: what etw_source_file_change() returned; with NULL nothing
  * is logged. */
-void replay_log_change(struct replay_log *said, const char *path, const char *change);
+void replay_log_change(struct replay_log *logged, const char *path, const char *change);
 
 /* Call it after a pass: logs the damage that is new since the last warning. */
-void replay_log_damage(struct replay_log *said, const char *path,
+void replay_log_damage(struct replay_log *logged, const char *path,
 		       const struct etw_source_statistics *now);
 
 /* Logs one line about all recordings together; its outcomes add up to the number of records. */

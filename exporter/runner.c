@@ -199,20 +199,20 @@ static const char *kept_text(const struct runner *runner, const char *text)
 }
 
 /* Reads the statistics of the session's source, plus those of the sources that it had before. */
-static void take_statistics(const struct session *session, struct etw_source_statistics *statistics)
+static void read_statistics(const struct session *session, struct etw_source_statistics *statistics)
 {
 	etw_source_statistics(session->source, statistics);
 	etw_source_statistics_add(statistics, &session->earlier);
 }
 
-void runner_take_facts(struct session *session)
+void runner_copy_facts(struct session *session)
 {
 	session->sum.facts = *etw_source_facts(session->source);
 	session->sum.facts.name = session->name;
 	session->sum.facts.mode = kept_text(session->consumer->runner, session->sum.facts.mode);
 	session->sum.path = session->path;
 	session->sum.with_volume_millionths = UINT64_MAX;
-	take_statistics(session, &session->sum.statistics);
+	read_statistics(session, &session->sum.statistics);
 }
 
 static bool name_is_taken(const struct runner *runner, const struct session *session,
@@ -262,7 +262,7 @@ static bool open_recording(struct runner *runner, struct session *session, const
 		log_warning("Files of the recording are missing", log_text("file", path),
 			    log_text("doubt", etw_source_facts(session->source)->doubt));
 	}
-	runner_take_facts(session);
+	runner_copy_facts(session);
 	session->sum.facts.doubt = NULL; /* it belongs to the source, which is closed before */
 	return pipeline_make_samples(runner->options.setup->registry, session->consumer->shard,
 				     session->name, err);
@@ -368,7 +368,7 @@ static bool open_sessions(struct runner *runner, struct etw_error *err)
 		    !runner_open_session(runner, session, setup, i, err)) {
 			return false;
 		}
-		runner_take_facts(session);
+		runner_copy_facts(session);
 		if (!runner_make_pipeline(session, err)) {
 			return false;
 		}
@@ -510,7 +510,7 @@ static struct runner_session session_now(const struct session *session, uint64_t
 	if (consumer->current != session) {
 		return now;
 	}
-	take_statistics(session, &now.statistics);
+	read_statistics(session, &now.statistics);
 	keep_most(&now.statistics.bad_buffers, earlier->bad_buffers);
 	keep_most(&now.statistics.bad_bytes, earlier->bad_bytes);
 	keep_most(&now.statistics.bad_records, earlier->bad_records);
@@ -595,8 +595,8 @@ static bool run_session(struct session *session, bool last, struct etw_error *er
 	log_debug("Recording was read", log_text("file", session->path),
 		  log_u64("records", session->sum.statistics.records),
 		  log_u64("buffers", session->sum.statistics.buffers));
-	replay_log_change(&session->said, session->path, change);
-	replay_log_damage(&session->said, session->path, &session->sum.statistics);
+	replay_log_change(&session->logged, session->path, change);
+	replay_log_damage(&session->logged, session->path, &session->sum.statistics);
 	return done || error_prefix(err, "%s", session->path);
 }
 

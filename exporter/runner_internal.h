@@ -34,7 +34,7 @@ struct session {
 	struct runner_session sum;
 	/* What a live session counted before a reload ended it; guarded by the runner's lock. */
 	struct etw_source_statistics earlier;
-	struct replay_log said; /* used by its consumer's thread */
+	struct replay_log logged; /* used by its consumer's thread */
 	/* The settings with which a live session was started, without texts and providers. */
 	struct config_session started;
 	/* ---- used by the thread of a reload ---- */
@@ -66,7 +66,7 @@ struct consumer {
 	struct session *current; /* the session that runs; NULL between two sessions */
 	uint64_t cpu_at_start;   /* CPU time of the consumer's thread when the pass began */
 	bool gauges_held; /* by shard_hold_gauges(), for the next pipeline; its thread's alone */
-	uint64_t bytes_before;   /* bytes of the recordings finished in this turn of the loop */
+	uint64_t bytes_before; /* bytes of the recordings finished in this turn of the loop */
 };
 
 struct runner {
@@ -112,7 +112,7 @@ bool runner_make_pipeline(struct session *session, struct etw_error *err);
 void runner_free_pipeline(struct consumer *consumer);
 
 /* Copies facts and statistics of a source that has been opened into the session. */
-void runner_take_facts(struct session *session);
+void runner_copy_facts(struct session *session);
 
 /* Returns the options of the session with that index in the configuration. session has its name and
  * its consumer already. */

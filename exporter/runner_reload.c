@@ -147,7 +147,7 @@ static void begin_session(struct runner *runner, struct session *session)
 	good = runner_make_pipeline(session, &err);
 	os_mutex_lock(&runner->lock);
 	session->earlier = session->sum.statistics;
-	runner_take_facts(session);
+	runner_copy_facts(session);
 	session->sum.gone = false;
 	if ((size_t)(session - runner->sessions) >= runner->session_count) {
 		runner->session_count = runner->consumer_count =
@@ -244,7 +244,7 @@ static void publish_next(struct runner *runner)
 static void wake_consumers(struct runner *runner)
 {
 	if (runner->pace) {
-		pace_look(runner->pace);
+		pace_wake(runner->pace);
 	}
 	for (size_t i = 0; runner_is_live(runner) && i < runner->session_count; i++) {
 		if (runner->sessions[i].source) {

@@ -21,7 +21,7 @@
  *  1. Retired. The family gets a table without them, and the epoch rises. Each consumer forgets its
  *     caches between two records and then stores the epoch that it has seen. A consumer that waits
  *     for events has seen 0: it will forget its caches before its next record. A label set that
- *     comes back meanwhile is put into the table again with its counts (eviction_revive()).
+ *     comes back meanwhile is put into the table again with its counts (revive() in samples.c).
  *  2. When all consumers have passed, nothing can write into the samples. One whose sum has changed
  *     is put back. The others lose their prefix, so that scrapes leave them out.
  *  3. When all scrapes that began before have ended, the cells are zero, and the number and the
@@ -51,7 +51,7 @@ enum {
 };
 
 /* What the cells of a sample contain. */
-struct look {
+struct cell_values {
 	uint64_t sum; /* sum of all its cells */
 	bool hidden;
 	bool needed; /* a gauge that is not 0, or is held; it must stay */
@@ -116,9 +116,9 @@ static uint32_t value_cells(const struct family *family)
 	return family->cells_per_sample - (family->native ? 1 : 0);
 }
 
-static struct look look_at(const struct family *family, uint32_t sample)
+static struct cell_values read_values(const struct family *family, uint32_t sample)
 {
-	struct look look = { .sum = 0 };
+	struct cell_values values = { .sum = 0 };
 	uint32_t index;
 	unsigned segment = segment_of(sample, &index);
 
@@ -132,15 +132,15 @@ static struct look look_at(const struct family *family, uint32_t sample)
 		for (uint32_t i = 0; i < value_cells(family); i++) {
 			uint64_t value = atomic_load_explicit(&cells[i], memory_order_relaxed);
 
-			look.sum += value;
+			values.sum += value;
 			if (family->type == FAMILY_GAUGE && value == CELL_HIDDEN) {
-				look.hidden = true;
+				values.hidden = true;
 			} else if (family->type == FAMILY_GAUGE && value != 0) {
-				look.needed = true;
+				values.needed = true;
 			}
 		}
 	}
-	return look;
+	return values;
 }
 
 static uint64_t time_since(int64_t then, int64_t now)
@@ -286,14 +286,15 @@ static void choice_add(struct choice *choice, const struct candidate *candidate)
 
 /* Notes whether the sample has changed. Returns true if it may be evicted now, whether its
  * family is full or not. */
-static bool look_again(struct choice *choice, struct sample_life *life, const struct look *look)
+static bool note_change(struct choice *choice, struct sample_life *life,
+			const struct cell_values *values)
 {
-	bool changed = life->changed == CHANGE_UNKNOWN || life->sum != (uint32_t)look->sum;
+	bool changed = life->changed == CHANGE_UNKNOWN || life->sum != (uint32_t)values->sum;
 	int64_t at = changed ? choice->before : changed_at(life, choice->now);
 
-	life->sum = (uint32_t)look->sum;
+	life->sum = (uint32_t)values->sum;
 	life->changed = stored_time(at);
-	return !changed && (look->hidden || time_since(at, choice->now) >= choice->idle_100ns);
+	return !changed && (values->hidden || time_since(at, choice->now) >= choice->idle_100ns);
 }
 
 /*
@@ -308,19 +309,19 @@ static void look_at_family(struct choice *choice, struct family *family)
 
 	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + count; sample++) {
 		struct candidate candidate = { .family = family, .sample = sample };
-		struct look look;
+		struct cell_values values;
 		bool now;
 
 		if (!sample_prefix(family, sample) ||
 		    sample_state(family, sample) != LIFE_COUNTED) {
 			continue;
 		}
-		look = look_at(family, sample);
-		now = look_again(choice, life_of(family, sample), &look);
-		if (look.needed || (!now && room == 0)) {
+		values = read_values(family, sample);
+		now = note_change(choice, life_of(family, sample), &values);
+		if (values.needed || (!now && room == 0)) {
 			continue;
 		}
-		candidate.sum = look.sum;
+		candidate.sum = values.sum;
 		candidate.alive = now ? INT64_MIN : last_alive(family, sample, choice->now);
 		if (now || time_since(candidate.alive, choice->now) >= (uint64_t)EVICT_AFTER) {
 			choice_add(choice, &candidate);
@@ -485,11 +486,11 @@ static void hide_batch(struct registry *registry)
 	for (size_t i = 0; i < eviction->batch_count; i++) {
 		const struct retired_sample *retired = &eviction->batch[i];
 		struct family *family = retired->family;
-		struct look look = look_at(family, retired->sample);
+		struct cell_values values = read_values(family, retired->sample);
 		uint32_t index;
 		unsigned segment = segment_of(retired->sample, &index);
 
-		if (look.needed || look.sum != retired->sum) {
+		if (values.needed || values.sum != retired->sum) {
 			family_put_back(family, retired->sample);
 			continue;
 		}
@@ -502,7 +503,7 @@ static void hide_batch(struct registry *registry)
 			atomic_exchange(&family->prefixes[segment][index], NULL);
 		family->slots_used--;
 		atomic_fetch_sub_explicit(&family->live_count, 1, memory_order_relaxed);
-		if (!look.hidden) {
+		if (!values.hidden) {
 			atomic_fetch_add_explicit(&family->evicted, 1, memory_order_relaxed);
 		}
 	}

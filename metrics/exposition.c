@@ -327,10 +327,15 @@ static void add_family(void *context, const struct family *family)
 	}
 }
 
-bool exposition_write_as(struct registry *registry, const struct exposition_options *options,
-			 exposition_sink *sink, void *context)
+bool exposition_write(struct registry *registry, const struct exposition_options *options,
+		      exposition_sink *sink, void *context)
 {
-	struct page page = { .options = options, .sink = sink, .context = context };
+	static const struct exposition_options defaults;
+	struct page page = {
+		.options = options ? options : &defaults,
+		.sink = sink,
+		.context = context,
+	};
 
 	page.capacity = CHUNK_SIZE + LINE_SIZE_MAX;
 	page.start = malloc(page.capacity);
@@ -339,33 +344,10 @@ bool exposition_write_as(struct registry *registry, const struct exposition_opti
 		free(page.start);
 		return false;
 	}
-	if (is_openmetrics(options)) {
+	if (is_openmetrics(page.options)) {
 		page_add_string(&page, "# EOF\n");
 	}
 	flush(&page);
 	free(page.start);
 	return !page.refused;
-}
-
-struct counted_sink {
-	exposition_sink *sink;
-	void *context;
-	size_t written;
-};
-
-static bool count_chunk(void *context, const char *bytes, size_t size)
-{
-	struct counted_sink *counted = context;
-
-	counted->written += size;
-	return counted->sink(counted->context, bytes, size);
-}
-
-size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context)
-{
-	const struct exposition_options text = { .format = EXPOSITION_TEXT_0_0_4 };
-	struct counted_sink counted = { .sink = sink, .context = context };
-	bool written = exposition_write_as(registry, &text, count_chunk, &counted);
-
-	return written ? counted.written : 0;
 }

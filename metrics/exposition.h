@@ -20,13 +20,6 @@
  * client has disconnected). */
 typedef bool exposition_sink(void *context, const char *bytes, size_t size);
 
-/*
- * Runs the scrape hooks, then renders every family that has a sample, as text 0.0.4. Any thread may
- * call it, and several at once; only the hooks run for one scrape at a time. Returns the number of
- * bytes written; 0 if the sink returned false, or without memory.
- */
-size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context);
-
 /* The formats. Both versions of OpenMetrics have the same text; clients from before 1.0 request
  * 0.0.1. */
 enum exposition_format {
@@ -55,11 +48,12 @@ struct exposition_options {
 };
 
 /*
- * As exposition_write(), but only for the requested families, in the given format. Returns false if
- * the sink did, or without memory. If the page is empty, the sink is not called and the result is
- * true.
+ * Runs the scrape hooks, then renders every requested family that has a sample. options NULL: as
+ * zero-initialised ones. Any thread may call it, and several at once; only the hooks run for one
+ * scrape at a time. Returns false if the sink did, or without memory. If the page is empty, the
+ * sink is not called and the result is true.
  */
-bool exposition_write_as(struct registry *registry, const struct exposition_options *options,
-			 exposition_sink *sink, void *context);
+bool exposition_write(struct registry *registry, const struct exposition_options *options,
+		      exposition_sink *sink, void *context);
 
 #endif

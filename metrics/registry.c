@@ -252,7 +252,7 @@ const char *registry_name_taken(struct registry *registry, const char *taker, en
 	return NULL;
 }
 
-static const char *keep(struct registry *registry, const char *text, size_t size)
+static const char *copy_text(struct registry *registry, const char *text, size_t size)
 {
 	char *copy = arena_alloc(&registry->arena, size + 1, 1);
 
@@ -265,7 +265,7 @@ static const char *keep(struct registry *registry, const char *text, size_t size
 /* Copies a text into the arena, and frees the original. Returns NULL without memory. */
 static const char *keep_text(struct registry *registry, struct etw_text *text, size_t *size)
 {
-	const char *copy = text->failed ? NULL : keep(registry, text->data, text->size);
+	const char *copy = text->failed ? NULL : copy_text(registry, text->data, text->size);
 
 	*size = text->size;
 	text_free(text);
@@ -354,7 +354,7 @@ static struct family *add_family(struct registry *registry, const struct family_
 	}
 	family->registry = registry;
 	family->name_size = strlen(options->name);
-	family->name = keep(registry, options->name, family->name_size);
+	family->name = copy_text(registry, options->name, family->name_size);
 	family->type = options->type;
 	family->decimals = options->decimals;
 	family->label_count = (uint32_t)options->label_count;
@@ -376,7 +376,7 @@ static struct family *add_family(struct registry *registry, const struct family_
 	for (size_t i = 0; i < options->label_count; i++) {
 		const char *label = options->labels[i];
 
-		family->label_names[i] = keep(registry, label, strlen(label));
+		family->label_names[i] = copy_text(registry, label, strlen(label));
 		if (!family->label_names[i]) {
 			return NULL;
 		}

@@ -226,8 +226,8 @@ void family_keep(struct family *family, const uint32_t *ids);
  */
 void family_hide(struct family *family, struct shard *shard, const uint32_t *ids);
 
-/* The same of cells that the caller has kept: they must have a value other than 0, so that they
- * were not evicted. */
+/* Set and hide a gauge by cells that the caller has kept. The gauge must have had a value other
+ * than 0 since then, so that it was not evicted. */
 void cells_show(cell *cells, int64_t value);
 void cells_hide(struct family *family, cell *cells);
 
@@ -279,8 +279,8 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now);
 /* Reports that the process with this name (a label id) was alive at a time; see shard_tend(). */
 void registry_alive(struct registry *registry, uint32_t id, int64_t time);
 
-/* Sets a gauge back to 0, as far as this shard has counted, because nothing was counted while it
- * was not shown. */
+/* Sets the cells that this shard has in a gauge to 0. For a gauge that is shown again: nothing was
+ * counted while it was not shown. */
 void family_restart(struct family *family, const struct shard *shard);
 
 /* Whether a cell belongs to the family in this shard. */
@@ -316,29 +316,12 @@ size_t family_series(const struct family *family);
 /* Returns the bytes that the registry has allocated for a family and its samples. */
 size_t family_memory(struct family *family);
 
-/* The registry adds these families itself: etw_exporter_series; for families that have reached a
- * limit, etw_exporter_series_overflow_total{metric}; for families with evicted label sets,
- * etw_exporter_series_evicted_total{metric}. */
+/* The registry adds three families itself: etw_exporter_series,
+ * etw_exporter_series_overflow_total{metric} for families that have reached a limit, and
+ * etw_exporter_series_evicted_total{metric} for families with evicted label sets. */
 
-/* ---- texts of a page ---- */
-
-/*
- * Makes the texts of a page that are rendered only once: the head of a family, and the labels of
- * its samples.
- */
-
+/* Appends a label value as a page has it between the quotes: escaped, and valid UTF-8. */
 struct etw_text;
-
-/* Appends a label value as it appears between the quotes: escaped, and valid UTF-8. */
 void text_add_label_value(struct etw_text *text, const char *value, size_t size);
-
-/* Appends the HELP and TYPE lines. type: a word of family_type_name(). */
-void text_add_family_head(struct etw_text *text, const char *name, const char *help,
-			  const char *type);
-
-/* Appends the label of a bucket up to the value, `le="0.005"} `. bound NULL: +Inf. canonical:
- * the number is written as OpenMetrics requires. */
-void text_add_bucket(struct etw_text *text, const uint64_t *bound, unsigned decimals,
-		     bool canonical);
 
 #endif

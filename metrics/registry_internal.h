@@ -56,6 +56,17 @@ void *arena_alloc(struct arena *arena, size_t size, size_t align);
 /* Frees everything that was allocated. */
 void arena_done(struct arena *arena);
 
+/* ---- texts of a page that are rendered only once (texts.c) ---- */
+
+/* Appends the HELP and TYPE lines. type: a word of family_type_name(). */
+void text_add_family_head(struct etw_text *text, const char *name, const char *help,
+			  const char *type);
+
+/* Appends the label of a bucket up to the value, `le="0.005"} `. bound NULL: +Inf. canonical:
+ * the number is written as OpenMetrics requires. */
+void text_add_bucket(struct etw_text *text, const uint64_t *bound, unsigned decimals,
+		     bool canonical);
+
 /* ---- families, samples and shards ---- */
 
 enum {

@@ -732,7 +732,7 @@ cell *family_cells(struct family *family, struct shard *shard, const uint32_t *i
 	return cells;
 }
 
-static inline void add(const struct shard *shard, cell *at, uint64_t amount)
+static inline void add_to_cell(const struct shard *shard, cell *at, uint64_t amount)
 {
 	if (shard->shared) {
 		atomic_fetch_add_explicit(at, amount, memory_order_relaxed);
@@ -747,7 +747,7 @@ static NOINLINE void add_any(struct family *family, struct shard *shard, const u
 	cell *cells = family_cells(family, shard, ids, NULL);
 
 	if (cells) {
-		add(shard, cells, amount);
+		add_to_cell(shard, cells, amount);
 	}
 }
 
@@ -759,7 +759,7 @@ void family_add(struct family *family, struct shard *shard, const uint32_t *ids,
 		cell *cells = find_cells(family, shard, ids, 2);
 
 		if (cells) {
-			add(shard, cells, amount);
+			add_to_cell(shard, cells, amount);
 			return;
 		}
 	}
@@ -776,7 +776,7 @@ static inline void observe_native(const struct family *family, const struct shar
 		native = native_make(shard->registry, at, position);
 	}
 	if (native) {
-		add(shard, native, 1);
+		add_to_cell(shard, native, 1);
 	}
 }
 
@@ -796,8 +796,8 @@ void cells_observe(const struct family *family, struct shard *shard, cell *cells
 	if (count == 1 && *bound < value) {
 		bound++;
 	}
-	add(shard, cells + (bound - family->buckets), 1);
-	add(shard, cells + family->bucket_count + 1, value);
+	add_to_cell(shard, cells + (bound - family->buckets), 1);
+	add_to_cell(shard, cells + family->bucket_count + 1, value);
 	if (family->native) {
 		observe_native(family, shard, cells + family->bucket_count + 2, value);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "metrics/registry.h"
+#include "metrics/registry_internal.h"
 
 #include <string.h>
 

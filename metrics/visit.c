@@ -71,7 +71,7 @@ struct rows rows_of(struct page *page, const struct family *family)
 }
 
 /* Moves a sorted walk to its next sample: the columns begin with it. */
-static void take_sample(struct rows *rows)
+static void next_sorted(struct rows *rows)
 {
 	const struct family *family = rows->family;
 	uint32_t index;
@@ -100,7 +100,7 @@ bool next_rows(struct rows *rows)
 		return false;
 	}
 	if (rows->order) {
-		take_sample(rows);
+		next_sorted(rows);
 		return true;
 	}
 	rows->count = rows->left < 1u << segment ? rows->left : 1u << segment;

@@ -267,7 +267,7 @@ static bool show_page(struct registry *registry, const struct self_test_options 
 {
 	struct etw_text page = { 0 };
 	bool good = !options->on_page ||
-		    (exposition_write(registry, add_chunk, &page) > 0 && !page.failed);
+		    (exposition_write(registry, NULL, add_chunk, &page) && !page.failed);
 
 	if (good && options->on_page) {
 		options->on_page(options->result_context, moment, &page);

@@ -255,7 +255,7 @@ static bool replay(struct report_making *making, struct report_request *request,
 	struct dry_run *dry_run = dry_run_new(making->setup.rules, err);
 	const struct pipeline_observer observer = { .context = &report->events,
 						    .on_record = report_events_record,
-						    .gives_back = true,
+						    .evicts = true,
 						    .dry_run = dry_run };
 	struct progress progress;
 	const struct runner_options options = {

@@ -81,7 +81,7 @@ bool password_matches(const char *password, const char *hash)
 
 enum {
 	PENALTY_FACTOR = 3,
-	RECORDS = 1024, /* clients remembered because they were refused */
+	CLIENT_RECORDS = 1024, /* clients remembered because they were refused */
 };
 
 static const uint64_t RETRY_NS = UINT64_C(1000000000); /* "Retry-After: 1" */
@@ -93,7 +93,7 @@ struct user {
 };
 
 /* A request whose password is being checked or waits to be. */
-struct place {
+struct queue_place {
 	struct client_address client;
 	uint64_t number;   /* in the order of arrival; 0: the place is free */
 	uint64_t wrong_ns; /* the client's, from its record */
@@ -101,7 +101,7 @@ struct place {
 };
 
 /* What is remembered of a client that was refused. Times are those of the clock; 0: never. */
-struct record {
+struct client_record {
 	struct client_address client;
 	uint64_t noted_ns;         /* when it was refused last */
 	uint64_t wrong_ns;         /* when it sent its last wrong password */
@@ -120,9 +120,9 @@ struct auth {
 	size_t user_count;
 	uint8_t cache[AUTH_CACHE_SIZE][DIGEST_SIZE];
 	size_t cached, cache_next;
-	struct place places[AUTH_PLACES];
+	struct queue_place places[AUTH_PLACES];
 	uint64_t last_number;
-	struct record records[RECORDS];
+	struct client_record records[CLIENT_RECORDS];
 	bool stopped;
 	struct auth_statistics statistics;
 };
@@ -283,10 +283,10 @@ static void put_into_cache(struct auth *auth, const struct credentials *credenti
 /* ---- records and places ---- */
 
 /* Returns the record of a client, or NULL. */
-static struct record *find_record(struct auth *auth, const struct client_address *client)
+static struct client_record *find_record(struct auth *auth, const struct client_address *client)
 {
-	for (size_t i = 0; i < RECORDS; i++) {
-		struct record *record = &auth->records[i];
+	for (size_t i = 0; i < CLIENT_RECORDS; i++) {
+		struct client_record *record = &auth->records[i];
 
 		if (record->noted_ns > 0 && client_address_alike(&record->client, client)) {
 			return record;
@@ -297,18 +297,18 @@ static struct record *find_record(struct auth *auth, const struct client_address
 
 /* Returns the record of a client that is refused. A new one replaces the record of the client that
  * has not been refused for the longest time. */
-static struct record *note_refusal(struct auth *auth, const struct client_address *client)
+static struct client_record *note_refusal(struct auth *auth, const struct client_address *client)
 {
-	struct record *record = find_record(auth, client);
+	struct client_record *record = find_record(auth, client);
 
 	if (!record) {
 		record = &auth->records[0];
-		for (size_t i = 1; i < RECORDS; i++) {
+		for (size_t i = 1; i < CLIENT_RECORDS; i++) {
 			if (auth->records[i].noted_ns < record->noted_ns) {
 				record = &auth->records[i];
 			}
 		}
-		*record = (struct record){ .client = *client };
+		*record = (struct client_record){ .client = *client };
 	}
 	record->noted_ns = auth->clock_ns();
 	return record;
@@ -316,13 +316,13 @@ static struct record *note_refusal(struct auth *auth, const struct client_addres
 
 static bool has_penalty(struct auth *auth, const struct client_address *client)
 {
-	const struct record *record = find_record(auth, client);
+	const struct client_record *record = find_record(auth, client);
 
 	return record && record->penalty_until_ns > auth->clock_ns();
 }
 
 /* Whether a client with this record (or NULL) must wait before it may take a place. */
-static bool must_wait(const struct auth *auth, const struct record *record)
+static bool must_wait(const struct auth *auth, const struct client_record *record)
 {
 	uint64_t now_ns = auth->clock_ns();
 
@@ -332,13 +332,13 @@ static bool must_wait(const struct auth *auth, const struct record *record)
 /* Lets a client wait after a wrong password. took_ns: how long its hash took. */
 static void give_penalty(struct auth *auth, const struct client_address *client, uint64_t took_ns)
 {
-	struct record *record = note_refusal(auth, client);
+	struct client_record *record = note_refusal(auth, client);
 
 	record->wrong_ns = record->noted_ns;
 	record->penalty_until_ns = record->noted_ns + PENALTY_FACTOR * took_ns;
 }
 
-static bool goes_before(const struct place *a, const struct place *b)
+static bool goes_before(const struct queue_place *a, const struct queue_place *b)
 {
 	return a->wrong_ns != b->wrong_ns ? a->wrong_ns < b->wrong_ns : a->number < b->number;
 }
@@ -346,17 +346,17 @@ static bool goes_before(const struct place *a, const struct place *b)
 /* Takes a place for a client, if need be that of another client which would go last and whose
  * password is not being checked. Returns NULL if there is none, the client has as many as it may
  * have, or after auth_stop(). */
-static struct place *take_place(struct auth *auth, const struct client_address *client,
-				const struct record *record)
+static struct queue_place *take_place(struct auth *auth, const struct client_address *client,
+				      const struct client_record *record)
 {
-	const struct place requested = { .client = *client,
-					 .number = auth->last_number + 1,
-					 .wrong_ns = record ? record->wrong_ns : 0 };
-	struct place *chosen = NULL;
+	const struct queue_place requested = { .client = *client,
+					       .number = auth->last_number + 1,
+					       .wrong_ns = record ? record->wrong_ns : 0 };
+	struct queue_place *chosen = NULL;
 	unsigned of_client = 0;
 
 	for (size_t i = 0; i < AUTH_PLACES; i++) {
-		struct place *place = &auth->places[i];
+		struct queue_place *place = &auth->places[i];
 
 		of_client += place->number > 0 && client_address_alike(&place->client, client);
 		if (place->computing || (chosen && chosen->number == 0)) {
@@ -375,10 +375,10 @@ static struct place *take_place(struct auth *auth, const struct client_address *
 	return chosen;
 }
 
-static bool is_next(const struct auth *auth, const struct place *place)
+static bool is_next(const struct auth *auth, const struct queue_place *place)
 {
 	for (size_t i = 0; i < AUTH_PLACES; i++) {
-		const struct place *other = &auth->places[i];
+		const struct queue_place *other = &auth->places[i];
 
 		if (other->number > 0 && (other->computing || goes_before(other, place))) {
 			return false;
@@ -387,9 +387,9 @@ static bool is_next(const struct auth *auth, const struct place *place)
 	return true;
 }
 
-static void leave_place(struct auth *auth, struct place *place)
+static void leave_place(struct auth *auth, struct queue_place *place)
 {
-	*place = (struct place){ .number = 0 };
+	*place = (struct queue_place){ .number = 0 };
 	os_condition_wake_all(&auth->changed);
 }
 
@@ -400,7 +400,7 @@ static void leave_place(struct auth *auth, struct place *place)
  * password is right only if its user still has the hash with which it was compared.
  */
 static enum auth_result compute(struct auth *auth, const struct credentials *credentials,
-				const struct client_address *client, struct place *place)
+				const struct client_address *client, struct queue_place *place)
 {
 	const struct user *user = find_user(auth, credentials->bytes, credentials->name_size);
 	char hash[PASSWORD_HASH_SIZE + 1];
@@ -438,7 +438,7 @@ static enum auth_result compute(struct auth *auth, const struct credentials *cre
 static enum auth_result refuse(struct auth *auth, const struct client_address *client)
 {
 	if (!auth->stopped) {
-		struct record *record = note_refusal(auth, client);
+		struct client_record *record = note_refusal(auth, client);
 
 		record->retry_ns = record->noted_ns + RETRY_NS;
 	}
@@ -449,8 +449,8 @@ static enum auth_result refuse(struct auth *auth, const struct client_address *c
 static enum auth_result check_in_turn(struct auth *auth, const struct credentials *credentials,
 				      const struct client_address *client)
 {
-	const struct record *record = find_record(auth, client);
-	struct place *place;
+	const struct client_record *record = find_record(auth, client);
+	struct queue_place *place;
 	enum auth_result result;
 	uint64_t number;
 

@@ -2,8 +2,8 @@
 /*
  * The connections of clients: what they request, their list, and waiting for them.
  *
- * A connection belongs to the reception, or to the worker that answers its
- * request, and goes from one to the other under the lock of dispatch.c.
+ * A connection belongs to the reception, or to the worker that answers its request, and goes from
+ * one to the other under the lock of dispatch.c.
  */
 #ifndef EXPORTER_HTTP_CONNECTION_H
 #define EXPORTER_HTTP_CONNECTION_H
@@ -126,9 +126,8 @@ enum tls_result connection_write(struct connection *connection, const char *byte
 
 /*
  * The list of all open connections. It chooses the one that is evicted to make room for another.
+ * One thread uses a list.
  */
-
-/* One thread uses a list. */
 struct connection_list {
 	struct connection **connections; /* owned, including those that workers answer */
 	size_t count, most;

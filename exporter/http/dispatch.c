@@ -35,7 +35,7 @@
  * took turns, memory would grow for hours, until each of them has done everything once.
  *
  * Whether or not other requests wait, an answer may take PAGE_NS, and it ends when its client has
- * taken nothing for STALL_NS. The worker must also have looked STALL_LOOKS times in that time,
+ * taken nothing for STALL_NS. The worker must also have checked STALL_CHECKS times in that time,
  * because on a busy machine the worker itself may be late.
  */
 #include "exporter/http/dispatch.h"
@@ -54,11 +54,11 @@ enum {
 	SLOW_BYTES_PER_S = 1000000,
 	/* Interval at which a waiting worker checks its deadlines. A worker whose client is cut off
 	 * is woken earlier. */
-	LOOK_MS = 250,
-	STALL_LOOKS = 20,
+	CHECK_MS = 250,
+	STALL_CHECKS = 20,
 };
 
-struct list {
+struct request_list {
 	struct connection *first, *last;
 };
 
@@ -76,10 +76,10 @@ struct dispatch {
 	size_t most_large, most_rendered;
 
 	/* Guarded by the mutex. */
-	struct idle_worker *idle; /* the one that became idle last comes first */
-	struct list small, large; /* waiting requests in order of their turns */
+	struct idle_worker *idle;         /* the one that became idle last comes first */
+	struct request_list small, large; /* waiting requests in order of their turns */
 	uint64_t turn; /* turn of the last request taken; later requests get no earlier one */
-	struct list answering;
+	struct request_list answering;
 	size_t answering_count, answering_large;
 	struct connection *returned;
 
@@ -88,7 +88,8 @@ struct dispatch {
 };
 
 /* Inserts a connection after `before`; NULL: at the front. */
-static void list_insert(struct list *list, struct connection *before, struct connection *connection)
+static void list_insert(struct request_list *list, struct connection *before,
+			struct connection *connection)
 {
 	struct connection *behind = before ? before->next : list->first;
 
@@ -106,7 +107,7 @@ static void list_insert(struct list *list, struct connection *before, struct con
 	}
 }
 
-static void list_remove(struct list *list, struct connection *connection)
+static void list_remove(struct request_list *list, struct connection *connection)
 {
 	if (connection->previous) {
 		connection->previous->next = connection->next;
@@ -181,7 +182,7 @@ static void wait_for_request(struct dispatch *dispatch)
 
 /* Returns the turn after the last request of the same address in a list, or `turn` if that is
  * later. */
-static uint64_t turn_behind(const struct list *list, const struct client_address *address,
+static uint64_t turn_behind(const struct request_list *list, const struct client_address *address,
 			    uint64_t turn)
 {
 	const struct connection *c = list->last;
@@ -195,7 +196,7 @@ static uint64_t turn_behind(const struct list *list, const struct client_address
 /* The caller holds the mutex. */
 static void enqueue(struct dispatch *dispatch, struct connection *connection)
 {
-	struct list *list = connection->is_large ? &dispatch->large : &dispatch->small;
+	struct request_list *list = connection->is_large ? &dispatch->large : &dispatch->small;
 	const struct client_address *address = &connection->address;
 	struct connection *before = list->last;
 	uint64_t turn = turn_behind(&dispatch->answering, address, dispatch->turn);
@@ -237,7 +238,7 @@ static bool large_may_begin(const struct dispatch *dispatch)
 
 /* Returns the connection that a free worker must answer next, or NULL. The caller holds the
  * mutex. */
-static struct connection *take(struct dispatch *dispatch)
+static struct connection *begin_next(struct dispatch *dispatch)
 {
 	struct connection *connection = dispatch->small.first, *large = dispatch->large.first;
 
@@ -270,7 +271,7 @@ struct connection *dispatch_next(struct dispatch *dispatch)
 	struct connection *connection = NULL;
 
 	os_mutex_lock(&dispatch->mutex);
-	while (!atomic_load(&dispatch->stopping) && (connection = take(dispatch)) == NULL) {
+	while (!atomic_load(&dispatch->stopping) && (connection = begin_next(dispatch)) == NULL) {
 		wait_for_request(dispatch);
 	}
 	os_mutex_unlock(&dispatch->mutex);
@@ -302,7 +303,7 @@ void dispatch_not_large(struct dispatch *dispatch, struct connection *connection
 
 /* No worker is woken: the caller is a worker, and its next call of dispatch_next() takes a waiting
  * request. */
-void dispatch_give_back(struct dispatch *dispatch, struct connection *connection)
+void dispatch_return(struct dispatch *dispatch, struct connection *connection)
 {
 	os_mutex_lock(&dispatch->mutex);
 	list_remove(&dispatch->answering, connection);
@@ -331,7 +332,7 @@ struct connection *dispatch_returned(struct dispatch *dispatch)
 
 struct connection *dispatch_overdue(struct dispatch *dispatch, uint64_t now_ns)
 {
-	struct list *const lists[] = { &dispatch->small, &dispatch->large };
+	struct request_list *const lists[] = { &dispatch->small, &dispatch->large };
 	struct connection *overdue = NULL, *next;
 
 	os_mutex_lock(&dispatch->mutex);
@@ -375,7 +376,7 @@ static size_t workers_of(const struct dispatch *dispatch, const struct client_ad
 
 /* Returns whether as many clients are cut off already as requests wait. The caller holds the
  * mutex. */
-static bool enough_are_cut(const struct dispatch *dispatch, const struct list *waiting)
+static bool enough_are_cut(const struct dispatch *dispatch, const struct request_list *waiting)
 {
 	size_t missing = 0;
 
@@ -477,7 +478,7 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 		   size_t size)
 {
 	uint64_t moved_ns = os_monotonic_ns();
-	unsigned looks = 0; /* since then */
+	unsigned checks = 0; /* since then */
 
 	while (size > 0 && !connection->failed) {
 		uint64_t now_ns = os_monotonic_ns();
@@ -488,7 +489,7 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 		if (atomic_load_explicit(&connection->cut, memory_order_relaxed) ||
 		    atomic_load_explicit(&dispatch->stopping, memory_order_relaxed) ||
 		    now_ns > connection->deadline_ns ||
-		    (looks >= STALL_LOOKS && now_ns > moved_ns + STALL_NS)) {
+		    (checks >= STALL_CHECKS && now_ns > moved_ns + STALL_NS)) {
 			return fail(connection, CLOSED_SLOW);
 		}
 		result = connection_write(connection, bytes, size, &part);
@@ -496,7 +497,7 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 			atomic_store_explicit(&connection->waits, false, memory_order_relaxed);
 			connection->measured_bytes += part;
 			moved_ns = now_ns;
-			looks = 0;
+			checks = 0;
 			bytes += part;
 			size -= part;
 		} else if (result == TLS_CLOSED) {
@@ -509,8 +510,8 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 						      memory_order_relaxed)) {
 				let_large_begin(dispatch);
 			}
-			socket_wait(connection->socket, result == TLS_WANT_WRITE, LOOK_MS);
-			looks++;
+			socket_wait(connection->socket, result == TLS_WANT_WRITE, CHECK_MS);
+			checks++;
 		}
 	}
 	return !connection->failed;

@@ -41,15 +41,17 @@ bool dispatch_relieve(struct dispatch *dispatch, uint64_t now_ns);
 
 /* ---- any thread ---- */
 
+/* Ends the waits in dispatch_next() and cuts off the answers under way. */
 void dispatch_stop(struct dispatch *dispatch);
 /* Waits for a request and returns its connection. Returns NULL after dispatch_stop(). */
 struct connection *dispatch_next(struct dispatch *dispatch);
-/* Returns how many workers wait in dispatch_next(). */
+/* Returns how many workers wait in dispatch_next(); for tests. */
 size_t dispatch_idle(struct dispatch *dispatch);
 /* Counts the request of this connection, which the caller answers, as one for a small page. */
 void dispatch_not_large(struct dispatch *dispatch, struct connection *connection);
 
-void dispatch_give_back(struct dispatch *dispatch, struct connection *connection);
+/* Returns a connection to the reception after its request was answered, or the answer given up. */
+void dispatch_return(struct dispatch *dispatch, struct connection *connection);
 /* Sends a part of the answer; the worker that has the connection calls it. Returns false if the
  * client did not take the part, or if the answer has been cut off. */
 bool dispatch_send(struct dispatch *dispatch, struct connection *connection, const char *bytes,

@@ -26,7 +26,7 @@
 
 /* ---- the parser ---- */
 
-struct span {
+struct text_range {
 	const char *at;
 	size_t size;
 };
@@ -34,9 +34,9 @@ struct span {
 enum { PARAMETERS_MAX = 8, WEIGHT_ONE = 1000 };
 
 struct element {
-	struct span name; /* "text/plain", "gzip" */
+	struct text_range name; /* "text/plain", "gzip" */
 	struct {
-		struct span name, value; /* without quotes; escapes in quotes are kept */
+		struct text_range name, value; /* without quotes; escapes in quotes are kept */
 	} parameters[PARAMETERS_MAX];
 	size_t parameter_count;
 	unsigned weight; /* in thousandths */
@@ -56,28 +56,28 @@ static const char *skip_blanks(const char *at)
 	return at;
 }
 
-static bool span_is(struct span span, const char *text)
+static bool range_is(struct text_range range, const char *text)
 {
-	return text_equal_nocase(span.at, span.size, text, strlen(text));
+	return text_equal_nocase(range.at, range.size, text, strlen(text));
 }
 
 /* Takes bytes up to one of the characters in stops, a blank or the end. */
-static struct span take_until(const char **at, const char *stops)
+static struct text_range read_until(const char **at, const char *stops)
 {
-	struct span span = { .at = *at };
+	struct text_range range = { .at = *at };
 
 	while (**at && !is_blank(**at) && !strchr(stops, **at)) {
 		++*at;
 	}
-	span.size = (size_t)(*at - span.at);
-	return span;
+	range.size = (size_t)(*at - range.at);
+	return range;
 }
 
 /* Takes a value with or without quotes. Returns false if the second quote is missing. */
-static bool take_value(const char **at, struct span *value)
+static bool read_value(const char **at, struct text_range *value)
 {
 	if (**at != '"') {
-		*value = take_until(at, ",;");
+		*value = read_until(at, ",;");
 		return true;
 	}
 	value->at = ++*at;
@@ -94,7 +94,7 @@ static bool take_value(const char **at, struct span *value)
 
 /* Parses a weight: 0, 1, or a fraction such as 0.75, of which three digits count. Returns false for
  * anything else. */
-static bool read_weight(struct span text, unsigned *weight)
+static bool read_weight(struct text_range text, unsigned *weight)
 {
 	unsigned place = WEIGHT_ONE;
 
@@ -114,21 +114,21 @@ static bool read_weight(struct span text, unsigned *weight)
 }
 
 /* Takes a parameter after its semicolon. Returns false if it is malformed. */
-static bool take_parameter(const char **at, struct element *element)
+static bool read_element_parameter(const char **at, struct element *element)
 {
-	struct span name, value = { .at = "" };
+	struct text_range name, value = { .at = "" };
 
 	*at = skip_blanks(*at);
-	name = take_until(at, ",;=\"");
+	name = read_until(at, ",;=\"");
 	*at = skip_blanks(*at);
 	if (**at == '=') {
 		*at = skip_blanks(*at + 1);
-		if (!take_value(at, &value)) {
+		if (!read_value(at, &value)) {
 			return false;
 		}
 	}
 	*at = skip_blanks(*at);
-	if (span_is(name, "q")) {
+	if (range_is(name, "q")) {
 		return read_weight(value, &element->weight);
 	}
 	if (name.size > 0 && element->parameter_count < PARAMETERS_MAX) {
@@ -141,12 +141,12 @@ static bool take_parameter(const char **at, struct element *element)
 /* Returns the position after the next comma outside of quotes, or the end if there is none. */
 static const char *skip_element(const char *at)
 {
-	struct span ignored;
+	struct text_range ignored;
 
 	while (*at && *at != ',') {
 		if (*at != '"') {
 			at++;
-		} else if (!take_value(&at, &ignored)) {
+		} else if (!read_value(&at, &ignored)) {
 			return at;
 		}
 	}
@@ -161,12 +161,12 @@ static bool next_element(const char **at, struct element *element)
 		return false;
 	}
 	*element = (struct element){ .weight = WEIGHT_ONE };
-	element->name = take_until(at, ",;\"");
+	element->name = read_until(at, ",;\"");
 	element->valid = element->name.size > 0;
 	*at = skip_blanks(*at);
 	while (element->valid && **at == ';') {
 		++*at;
-		element->valid = take_parameter(at, element);
+		element->valid = read_element_parameter(at, element);
 	}
 	element->valid &= **at == '\0' || **at == ',';
 	*at = skip_element(*at);
@@ -174,10 +174,10 @@ static bool next_element(const char **at, struct element *element)
 }
 
 /* Finds the value of a parameter. Returns false if the element does not have it. */
-static bool parameter_of(const struct element *element, const char *name, struct span *value)
+static bool parameter_of(const struct element *element, const char *name, struct text_range *value)
 {
 	for (size_t i = 0; i < element->parameter_count; i++) {
-		if (span_is(element->parameters[i].name, name)) {
+		if (range_is(element->parameters[i].name, name)) {
 			*value = element->parameters[i].value;
 			return true;
 		}
@@ -192,7 +192,7 @@ struct match {
 	unsigned specificity; /* 0: no element matches */
 	unsigned weight;
 	size_t position; /* index of the element in the header */
-	struct span escaping;
+	struct text_range escaping;
 };
 
 /* Takes the element if it is more specific than the best one so far; of equally specific ones the
@@ -229,30 +229,30 @@ enum { MEDIAS = sizeof medias / sizeof medias[0] };
 /* Returns how specifically an element matches a format; 0: it does not match. */
 static unsigned media_specificity(const struct element *element, const struct media *media)
 {
-	struct span version, message, encoding;
+	struct text_range version, message, encoding;
 
-	if (span_is(element->name, "*/*") || span_is(element->name, "*")) {
+	if (range_is(element->name, "*/*") || range_is(element->name, "*")) {
 		return MATCH_ALL;
 	}
-	if (span_is(element->name, media->type)) {
+	if (range_is(element->name, media->type)) {
 		return MATCH_TYPE;
 	}
-	if (!span_is(element->name, media->name)) {
+	if (!range_is(element->name, media->name)) {
 		return 0;
 	}
 	if (!media->version) {
 		/* The type also has other messages and other encodings of this one. */
 		return parameter_of(element, "proto", &message) &&
-				       span_is(message, "io.prometheus.client.MetricFamily") &&
+				       range_is(message, "io.prometheus.client.MetricFamily") &&
 				       parameter_of(element, "encoding", &encoding) &&
-				       span_is(encoding, "delimited") ?
+				       range_is(encoding, "delimited") ?
 			       MATCH_VERSION :
 			       0;
 	}
 	if (!parameter_of(element, "version", &version)) {
 		return MATCH_NAME;
 	}
-	return span_is(version, media->version) ? MATCH_VERSION : 0;
+	return range_is(version, media->version) ? MATCH_VERSION : 0;
 }
 
 /* Returns whether one match is better than another: a greater weight, then a named format, then the
@@ -268,12 +268,12 @@ static bool is_better(const struct match *one, const struct match *other)
 }
 
 /* Returns the constant text of an escaping scheme of Prometheus; NULL for anything else. */
-static const char *escaping_of(struct span text)
+static const char *escaping_of(struct text_range text)
 {
 	static const char *const schemes[] = { "allow-utf-8", "underscores", "dots", "values" };
 
 	for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
-		if (text.at && span_is(text, schemes[i])) {
+		if (text.at && range_is(text, schemes[i])) {
 			return schemes[i];
 		}
 	}
@@ -326,10 +326,10 @@ enum content_encoding negotiate_encoding(const char *accept_encoding)
 
 	for (size_t position = 0; next_element(&at, &element); position++) {
 		for (size_t i = 0; element.valid && i < ROWS; i++) {
-			bool named = span_is(element.name, rows[i].name) ||
-				     span_is(element.name, rows[i].also);
+			bool named = range_is(element.name, rows[i].name) ||
+				     range_is(element.name, rows[i].also);
 
-			if (named || (rows[i].wildcard && span_is(element.name, "*"))) {
+			if (named || (rows[i].wildcard && range_is(element.name, "*"))) {
 				match_element(&matches[i], &element, named ? MATCH_NAME : MATCH_ALL,
 					      position);
 			}

@@ -46,7 +46,7 @@ enum {
 	BUFFER_MAX = REQUEST_HEAD_SIZE_MAX + 2, /* an empty line may precede the head */
 	ACCEPTS_AT_ONCE = 128,
 	READS_AT_ONCE = 8,
-	LOOK_MS = 10, /* the longest wait while requests wait for workers or many connections are
+	CHECK_MS = 10, /* the longest wait while requests wait for workers or many connections are
 			 overdue */
 	EXPIRED_AT_ONCE = 16,
 	WAIT_MS_MAX = 1000,
@@ -141,7 +141,7 @@ static void hand_over(struct reception *reception, struct connection *connection
 }
 
 /* Checks the bytes that have arrived. Returns whether more must be read. */
-static bool look(struct reception *reception, struct connection *connection, uint64_t now_ns)
+static bool check_head(struct reception *reception, struct connection *connection, uint64_t now_ns)
 {
 	if (connection->size == 0) {
 		return true;
@@ -185,7 +185,7 @@ static void read_head(struct reception *reception, struct connection *connection
 				connection->deadline_ns = now_ns + HEAD_NS;
 			}
 			connection->size += got;
-			if (!look(reception, connection, now_ns)) {
+			if (!check_head(reception, connection, now_ns)) {
 				return;
 			}
 		}
@@ -272,7 +272,7 @@ static void read_next(struct reception *reception, struct connection *connection
 	connection->wants_writing = false;
 	connection->since_ns = connection->active_ns = now_ns;
 	connection->deadline_ns = now_ns + (connection->size > 0 ? HEAD_NS : IDLE_NS);
-	if (look(reception, connection, now_ns)) {
+	if (check_head(reception, connection, now_ns)) {
 		/* TLS may have buffered bytes that polling the socket does not show. */
 		read_head(reception, connection, now_ns);
 	}
@@ -333,7 +333,7 @@ static bool is_still_overdue(struct reception *reception, struct connection *con
 /*
  * Ends overdue connections and returns how long, in ms, the loop may wait. Clients that came
  * together are overdue together and would reconnect together, and others would wait behind all of
- * them. Therefore only a few are ended each LOOK_MS, so that the last of many may end up to 3 s
+ * them. Therefore only a few are ended each CHECK_MS, so that the last of many may end up to 3 s
  * late.
  */
 static unsigned check_deadlines(struct reception *reception, uint64_t now_ns)
@@ -357,7 +357,7 @@ static unsigned check_deadlines(struct reception *reception, uint64_t now_ns)
 				expire(reception, c, now_ns);
 			}
 			left--;
-			reception->expire_from_ns = now_ns + LOOK_MS * MS;
+			reception->expire_from_ns = now_ns + CHECK_MS * MS;
 			continue;
 		}
 		if (next_ns < reception->expire_from_ns) {
@@ -448,8 +448,8 @@ static void pass(struct reception *reception)
 
 	take_back(reception, now_ns);
 	wait_ms = check_deadlines(reception, now_ns);
-	if (dispatch_relieve(reception->dispatch, now_ns) && wait_ms > LOOK_MS) {
-		wait_ms = LOOK_MS;
+	if (dispatch_relieve(reception->dispatch, now_ns) && wait_ms > CHECK_MS) {
+		wait_ms = CHECK_MS;
 	}
 	if (!accepts && wait_ms > PAUSE_NS / MS) {
 		wait_ms = PAUSE_NS / MS;
@@ -568,9 +568,9 @@ void reception_not_large(struct reception *reception, struct connection *connect
 	dispatch_not_large(reception->dispatch, connection);
 }
 
-void reception_give_back(struct reception *reception, struct connection *connection)
+void reception_return(struct reception *reception, struct connection *connection)
 {
-	dispatch_give_back(reception->dispatch, connection);
+	dispatch_return(reception->dispatch, connection);
 }
 
 size_t reception_read(struct connection *connection, char *bytes, size_t capacity)

@@ -19,7 +19,7 @@ struct reception_options {
 	size_t listener_count;
 	struct address_range *allowed; /* copied; none: every address */
 	size_t allowed_count;
-	size_t workers;    /* number of threads that call reception_next() */
+	size_t workers;                   /* number of threads that call reception_next() */
 	size_t most_large, most_rendered; /* see dispatch.h */
 
 	void *context; /* passed to these functions, which run on any thread */
@@ -50,13 +50,13 @@ void reception_stop(struct reception *reception);
 
 /* ---- workers: any thread ---- */
 
-/* Waits for a request. The caller answers it and calls reception_give_back(). Returns NULL after
+/* Waits for a request. The caller answers it and calls reception_return(). Returns NULL after
  * reception_stop(). */
 struct connection *reception_next(struct reception *reception);
 void reception_not_large(struct reception *reception,
 			 struct connection *connection); /* see
 							    dispatch.h */
-void reception_give_back(struct reception *reception, struct connection *connection);
+void reception_return(struct reception *reception, struct connection *connection);
 
 /* Reads bytes of the request's head and returns their number; 0 at its end. */
 size_t reception_read(struct connection *connection, char *bytes, size_t capacity);

@@ -50,14 +50,14 @@ static bool is_value_character(char c)
 
 /* ---- parts of a head ---- */
 
-struct part {
+struct text_range {
 	const char *at;
 	size_t size;
 };
 
-static bool part_is(struct part part, const char *text)
+static bool range_is(struct text_range range, const char *text)
 {
-	return text_equal_nocase(part.at, part.size, text, strlen(text));
+	return text_equal_nocase(range.at, range.size, text, strlen(text));
 }
 
 static bool is_blank(char c)
@@ -65,7 +65,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static struct part trimmed(const char *at, const char *end)
+static struct text_range trimmed(const char *at, const char *end)
 {
 	while (at < end && is_blank(*at)) {
 		at++;
@@ -73,11 +73,11 @@ static struct part trimmed(const char *at, const char *end)
 	while (at < end && is_blank(end[-1])) {
 		end--;
 	}
-	return (struct part){ at, (size_t)(end - at) };
+	return (struct text_range){ at, (size_t)(end - at) };
 }
 
 /* Returns whether a list such as "keep-alive, Upgrade" has a word. */
-static bool list_has(struct part list, const char *word)
+static bool list_has(struct text_range list, const char *word)
 {
 	const char *at = list.at, *end = list.at + list.size;
 
@@ -85,7 +85,7 @@ static bool list_has(struct part list, const char *word)
 		const char *comma = memchr(at, ',', (size_t)(end - at));
 		const char *stop = comma ? comma : end;
 
-		if (part_is(trimmed(at, stop), word)) {
+		if (range_is(trimmed(at, stop), word)) {
 			return true;
 		}
 		at = comma ? comma + 1 : end;
@@ -94,8 +94,8 @@ static bool list_has(struct part list, const char *word)
 }
 
 /* The facts collected from the lines of a head. */
-struct reading {
-	struct part method, target;
+struct head_facts {
+	struct text_range method, target;
 	bool http_1_0;
 	unsigned fields;
 	bool has_host, has_length, has_coding, has_close;
@@ -104,7 +104,7 @@ struct reading {
 
 /* These functions return 0, or the status with which the request is refused. */
 
-static int read_version(struct part version, struct reading *reading)
+static int read_version(struct text_range version, struct head_facts *facts)
 {
 	const char *at = version.at;
 
@@ -112,11 +112,11 @@ static int read_version(struct part version, struct reading *reading)
 	    at[6] != '.' || at[7] < '0' || at[7] > '9') {
 		return 400;
 	}
-	reading->http_1_0 = at[5] == '1' && at[7] == '0';
+	facts->http_1_0 = at[5] == '1' && at[7] == '0';
 	return at[5] == '1' ? 0 : 505;
 }
 
-static int read_request_line(const char *at, const char *end, struct reading *reading)
+static int read_request_line(const char *at, const char *end, struct head_facts *facts)
 {
 	const char *first = memchr(at, ' ', (size_t)(end - at));
 	const char *second = first ? memchr(first + 1, ' ', (size_t)(end - first - 1)) : NULL;
@@ -124,8 +124,8 @@ static int read_request_line(const char *at, const char *end, struct reading *re
 	if (!second) {
 		return 400;
 	}
-	reading->method = (struct part){ at, (size_t)(first - at) };
-	reading->target = (struct part){ first + 1, (size_t)(second - first - 1) };
+	facts->method = (struct text_range){ at, (size_t)(first - at) };
+	facts->target = (struct text_range){ first + 1, (size_t)(second - first - 1) };
 	for (const char *c = at; c < first; c++) {
 		if (!is_token_character(*c)) {
 			return 400;
@@ -136,35 +136,35 @@ static int read_request_line(const char *at, const char *end, struct reading *re
 			return 400;
 		}
 	}
-	if (reading->method.size == 0 || reading->target.size == 0) {
+	if (facts->method.size == 0 || facts->target.size == 0) {
 		return 400;
 	}
-	return read_version((struct part){ second + 1, (size_t)(end - second - 1) }, reading);
+	return read_version((struct text_range){ second + 1, (size_t)(end - second - 1) }, facts);
 }
 
-static int read_length(struct part value, struct reading *reading)
+static int read_length(struct text_range value, struct head_facts *facts)
 {
 	enum { DIGITS_MAX = 18 }; /* numbers of 18 digits fit into 64 bits */
 
-	if (reading->has_length || value.size == 0) {
+	if (facts->has_length || value.size == 0) {
 		return 400;
 	}
 	for (size_t i = 0; i < value.size; i++) {
 		if (value.at[i] < '0' || value.at[i] > '9') {
 			return 400;
 		}
-		reading->has_content |= value.at[i] != '0';
+		facts->has_content |= value.at[i] != '0';
 	}
-	reading->has_length = true;
+	facts->has_length = true;
 	return value.size <= DIGITS_MAX ? 0 : 413;
 }
 
-static int read_host(struct part value, struct reading *reading)
+static int read_host(struct text_range value, struct head_facts *facts)
 {
-	if (reading->has_host) {
+	if (facts->has_host) {
 		return 400;
 	}
-	reading->has_host = true;
+	facts->has_host = true;
 	for (size_t i = 0; i < value.size; i++) {
 		if (!is_visible(value.at[i]) || strchr("\"#/<>?@\\^`{|}", value.at[i])) {
 			return 400;
@@ -173,10 +173,10 @@ static int read_host(struct part value, struct reading *reading)
 	return 0;
 }
 
-static int read_field(const char *at, const char *end, struct reading *reading)
+static int read_field(const char *at, const char *end, struct head_facts *facts)
 {
 	const char *colon = at;
-	struct part name, value;
+	struct text_range name, value;
 
 	while (colon < end && is_token_character(*colon)) {
 		colon++;
@@ -191,48 +191,48 @@ static int read_field(const char *at, const char *end, struct reading *reading)
 			return 400;
 		}
 	}
-	if (++reading->fields > REQUEST_HEADERS_MAX) {
+	if (++facts->fields > REQUEST_HEADERS_MAX) {
 		return 431;
 	}
-	name = (struct part){ at, (size_t)(colon - at) };
+	name = (struct text_range){ at, (size_t)(colon - at) };
 	value = trimmed(colon + 1, end);
-	if (part_is(name, "Host")) {
-		return read_host(value, reading);
+	if (range_is(name, "Host")) {
+		return read_host(value, facts);
 	}
-	if (part_is(name, "Content-Length")) {
-		return read_length(value, reading);
+	if (range_is(name, "Content-Length")) {
+		return read_length(value, facts);
 	}
-	if (part_is(name, "Transfer-Encoding")) {
-		if (reading->has_coding || !part_is(value, "chunked")) {
+	if (range_is(name, "Transfer-Encoding")) {
+		if (facts->has_coding || !range_is(value, "chunked")) {
 			return 400;
 		}
-		reading->has_coding = true;
-	} else if (part_is(name, "Connection")) {
-		reading->has_close |= list_has(value, "close");
+		facts->has_coding = true;
+	} else if (range_is(name, "Connection")) {
+		facts->has_close |= list_has(value, "close");
 	}
 	return 0;
 }
 
 /* Checks rules that concern the head as a whole. */
-static int check(const struct reading *reading)
+static int check(const struct head_facts *facts)
 {
-	if (reading->has_coding && (reading->has_length || reading->http_1_0)) {
+	if (facts->has_coding && (facts->has_length || facts->http_1_0)) {
 		return 400;
 	}
-	if (!reading->http_1_0 && !reading->has_host) {
+	if (!facts->http_1_0 && !facts->has_host) {
 		return 400;
 	}
-	if (reading->target.at[0] != '*') {
+	if (facts->target.at[0] != '*') {
 		return 0;
 	}
-	return part_is(reading->method, "OPTIONS") && reading->target.size == 1 ? 405 : 400;
+	return range_is(facts->method, "OPTIONS") && facts->target.size == 1 ? 405 : 400;
 }
 
 /* ---- the target ---- */
 
 /* Returns the size in bytes of "http://host:port" at the begin of a target; 0 if the target does
  * not begin so. */
-static size_t authority_size(struct part target)
+static size_t authority_size(struct text_range target)
 {
 	static const char *const schemes[] = { "http://", "https://" };
 
@@ -255,20 +255,20 @@ static size_t authority_size(struct part target)
  * removed bytes, so that the head begins later. Returns 0, or the status with which the request is
  * refused.
  */
-static int make_origin_form(char *bytes, const struct reading *reading, struct request_head *head)
+static int make_origin_form(char *bytes, const struct head_facts *facts, struct request_head *head)
 {
 	size_t taken_out;
 	bool has_path;
 
-	head->target_begin = (size_t)(reading->target.at - bytes);
-	head->target_end = head->target_begin + reading->target.size;
-	if (memchr(reading->target.at, '#', reading->target.size)) {
+	head->target_begin = (size_t)(facts->target.at - bytes);
+	head->target_end = head->target_begin + facts->target.size;
+	if (memchr(facts->target.at, '#', facts->target.size)) {
 		return 400;
 	}
 	if (bytes[head->target_begin] == '/') {
 		return 0;
 	}
-	taken_out = authority_size(reading->target);
+	taken_out = authority_size(facts->target);
 	if (taken_out == 0) {
 		return 400;
 	}
@@ -309,8 +309,8 @@ static enum head_result read_whole(char *bytes, struct request_head *head)
 {
 	const char *at = bytes + head->begin, *end = bytes + head->end;
 	const char *line = at, *line_end = next_line(&at, end);
-	struct reading reading = { .fields = 0 };
-	int status = line_end ? read_request_line(line, line_end, &reading) : 400;
+	struct head_facts facts = { .fields = 0 };
+	int status = line_end ? read_request_line(line, line_end, &facts) : 400;
 
 	while (status == 0) {
 		line = at;
@@ -318,20 +318,20 @@ static enum head_result read_whole(char *bytes, struct request_head *head)
 		if (line_end == line) {
 			break;
 		}
-		status = line_end ? read_field(line, line_end, &reading) : 400;
+		status = line_end ? read_field(line, line_end, &facts) : 400;
 	}
-	status = status ? status : check(&reading);
+	status = status ? status : check(&facts);
 	if (status == 0) {
 		for (char *c = bytes + head->begin; c < end; c++) {
 			*c = *c == '\t' ? ' ' : *c;
 		}
-		status = make_origin_form(bytes, &reading, head);
+		status = make_origin_form(bytes, &facts, head);
 	}
 	if (status != 0) {
 		return refuse(head, status);
 	}
-	head->has_body = reading.has_coding || reading.has_content;
-	head->keep_alive = !reading.http_1_0 && !reading.has_close;
+	head->has_body = facts.has_coding || facts.has_content;
+	head->keep_alive = !facts.http_1_0 && !facts.has_close;
 	return HEAD_WHOLE;
 }
 

@@ -113,7 +113,7 @@ static bool send_chunk(void *context, const char *bytes, size_t size)
 }
 
 /* Takes a chunk from the exposition; it is the exposition's sink. */
-static bool take_page(void *context, const char *bytes, size_t size)
+static bool send_plain(void *context, const char *bytes, size_t size)
 {
 	struct scrape *scrape = context;
 
@@ -177,7 +177,7 @@ static bool send_page(struct scrape *scrape, const struct http_server *server,
 			return false;
 		}
 	}
-	written = exposition_write_as(server->registry, &options, take_page, scrape) &&
+	written = exposition_write(server->registry, &options, send_plain, scrape) &&
 		  (!scrape->encoder || encoder_end(scrape->encoder)) && send_end(scrape);
 	encoder_free(scrape->encoder);
 	return written;

@@ -119,11 +119,11 @@ static int write_connection(const struct mg_connection *connection, const char *
 		       -1;
 }
 
-static void give_back(const struct mg_connection *connection)
+static void return_connection(const struct mg_connection *connection)
 {
 	struct http_server *server = server_of(mg_get_context(connection));
 
-	reception_give_back(server->reception, mg_get_user_connection_data(connection));
+	reception_return(server->reception, mg_get_user_connection_data(connection));
 }
 
 /* ---- callbacks of the reception ---- */
@@ -384,7 +384,7 @@ static bool start_civetweb(struct http_server *server, struct etw_error *err)
 		.next_connection = next_connection,
 		.read_connection = read_connection,
 		.write_connection = write_connection,
-		.connection_close = give_back,
+		.connection_close = return_connection,
 	};
 	char workers[16], head_size[16];
 	/* clang-format off */

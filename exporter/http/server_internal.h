@@ -88,7 +88,7 @@ struct http_server {
 /* Answers any request and returns the status. */
 int pages_answer(struct http_server *server, const struct http_request *request);
 
-/* Takes the options, checks and keeps the addresses of the pages, and makes the list of pages. */
+/* Copies the options, checks and keeps the addresses of the pages, and makes the list of pages. */
 bool pages_open(struct http_server *server, const struct http_options *options,
 		struct etw_error *err);
 
@@ -113,12 +113,8 @@ void scrape_count(struct http_server *server, int status);
 
 /* ---- landing_page.c ---- */
 
-/*
- * Answers with the landing page and the files that it loads. They come from http/page/ and are
- * built into the program.
- */
-
-/* Each function answers a GET or HEAD and returns the status. */
+/* Each function answers a GET or HEAD with the landing page or with a file that it loads, and
+ * returns the status. The files of http/page/ are built into the program. */
 int landing_page_answer(struct http_server *server, const struct http_request *request);
 int landing_page_style(struct http_server *server, const struct http_request *request);
 int landing_page_script(struct http_server *server, const struct http_request *request);

@@ -209,7 +209,7 @@ static uint64_t unix_time(const ASN1_TIME *time)
 
 /* Keeps a certificate of the server: the first is its own, the others are the chain to its
  * authority. */
-static bool take_own(struct tls_context *context, X509 *cert, size_t index)
+static bool use_own_certificate(struct tls_context *context, X509 *cert, size_t index)
 {
 	if (index > 0) {
 		return SSL_CTX_add1_chain_cert(context->ssl, cert) == 1;
@@ -218,7 +218,7 @@ static bool take_own(struct tls_context *context, X509 *cert, size_t index)
 	return SSL_CTX_use_certificate(context->ssl, cert) == 1;
 }
 
-static bool take_client_ca(struct tls_context *context, X509 *cert, size_t index)
+static bool use_client_ca(struct tls_context *context, X509 *cert, size_t index)
 {
 	(void)index;
 	return X509_STORE_add_cert(SSL_CTX_get_cert_store(context->ssl), cert) == 1 &&
@@ -263,12 +263,12 @@ static bool read_key(struct tls_context *context, const struct tls_options *opti
 static bool read_pems(struct tls_context *context, const struct tls_options *options,
 		      struct etw_error *err)
 {
-	if (!read_certificates(&options->cert, take_own, context, err) ||
+	if (!read_certificates(&options->cert, use_own_certificate, context, err) ||
 	    !read_key(context, options, err)) {
 		return false;
 	}
 	return !options->client_ca.bytes ||
-	       read_certificates(&options->client_ca, take_client_ca, context, err);
+	       read_certificates(&options->client_ca, use_client_ca, context, err);
 }
 
 /* ---- certificates of clients ---- */

@@ -97,8 +97,8 @@ static void note_files(struct web_config *config, const struct web_settings *set
 }
 
 /* Replaces the settings in force. Takes ownership of the new ones if it succeeds. */
-static bool take_settings(struct web_config *config, struct web_settings *settings,
-			  struct etw_error *err)
+static bool apply_settings(struct web_config *config, struct web_settings *settings,
+			   struct etw_error *err)
 {
 	struct web_settings *before;
 
@@ -146,7 +146,7 @@ static bool read_files(struct web_config *config, struct problems *problems, str
 		return false; /* the files it names are unknown, so the former ones stay watched */
 	}
 	note_files(config, settings);
-	if (!settings->broken && take_settings(config, settings, err)) {
+	if (!settings->broken && apply_settings(config, settings, err)) {
 		web_settings_forget_files(settings);
 		return true;
 	}
@@ -294,8 +294,8 @@ void web_config_add_headers(struct web_config *config, struct etw_text *out)
 
 /* ---- metrics ---- */
 
-static void set(struct web_config *config, enum web_family family, const char *label,
-		uint64_t value)
+static void set_sample(struct web_config *config, enum web_family family, const char *label,
+		       uint64_t value)
 {
 	uint32_t id = label ? intern_own(registry_strings(config->registry), label) : 0;
 
@@ -303,23 +303,24 @@ static void set(struct web_config *config, enum web_family family, const char *l
 }
 
 /* Sets the samples before each scrape. */
-static void show(void *context)
+static void update_samples(void *context)
 {
 	struct web_config *config = context;
 	struct auth_statistics auth;
 
 	auth_statistics(config->auth, &auth);
-	set(config, WEB_AUTH_FAILURES, "denied", auth.denied);
-	set(config, WEB_AUTH_FAILURES, "busy", auth.busy);
-	set(config, WEB_AUTH_FAILURES, "penalty", auth.later);
+	set_sample(config, WEB_AUTH_FAILURES, "denied", auth.denied);
+	set_sample(config, WEB_AUTH_FAILURES, "busy", auth.busy);
+	set_sample(config, WEB_AUTH_FAILURES, "penalty", auth.later);
 	os_mutex_lock(&config->mutex);
-	set(config, WEB_RATE_LIMITED, NULL, config->rate_limited);
-	set(config, WEB_READ_TIME, NULL, config->read_unix_ns);
+	set_sample(config, WEB_RATE_LIMITED, NULL, config->rate_limited);
+	set_sample(config, WEB_READ_TIME, NULL, config->read_unix_ns);
 	os_mutex_unlock(&config->mutex);
-	set(config, WEB_READ, NULL, atomic_load_explicit(&config->in_force, memory_order_relaxed));
+	set_sample(config, WEB_READ, NULL,
+		   atomic_load_explicit(&config->in_force, memory_order_relaxed));
 	if (config->tls) {
-		set(config, WEB_TLS_FAILURES, NULL, tls_server_failures(config->tls));
-		set(config, WEB_CERTIFICATE_END, NULL, tls_server_valid_until(config->tls));
+		set_sample(config, WEB_TLS_FAILURES, NULL, tls_server_failures(config->tls));
+		set_sample(config, WEB_CERTIFICATE_END, NULL, tls_server_valid_until(config->tls));
 	}
 }
 
@@ -360,7 +361,7 @@ bool web_config_start(struct web_config *config, struct registry *registry, stru
 	config->registry = registry;
 	config->shard = registry_shard(registry, false, err);
 	if (!config->shard || !web_families(registry, config->families, err) ||
-	    !registry_on_scrape(registry, show, config, err)) {
+	    !registry_on_scrape(registry, update_samples, config, err)) {
 		return false;
 	}
 	log_info("Web configuration", log_text("file", config->path),

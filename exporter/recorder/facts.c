@@ -88,7 +88,8 @@ static const uint64_t *behind_header(const struct kept_record *kept)
 	return (const uint64_t *)kept + KEPT_WORDS;
 }
 
-uint64_t kept_key(const struct kept_record *kept)
+/* Returns the key of the fact; 0 without KEPT_KEY. */
+static uint64_t kept_key(const struct kept_record *kept)
 {
 	const uint64_t *at = behind_header(kept);
 
@@ -146,14 +147,14 @@ struct fact {
 	uint64_t record[]; /* struct kept_record and what follows it */
 };
 
-struct list {
+struct fact_list {
 	struct fact *oldest, *newest;
 	size_t bytes;
 };
 
 struct facts {
 	struct map by_key; /* key -> struct fact *, owned */
-	struct list lists[FACT_TYPES];
+	struct fact_list lists[FACT_TYPES];
 	size_t bytes_max;
 	size_t bytes, words; /* of all */
 	uint64_t order;
@@ -181,7 +182,7 @@ static size_t bytes_of(const struct fact *fact)
 
 static void remove_fact(struct facts *facts, struct fact *fact)
 {
-	struct list *list = &facts->lists[fact->type];
+	struct fact_list *list = &facts->lists[fact->type];
 
 	*(fact->older ? &fact->older->newer : &list->oldest) = fact->newer;
 	*(fact->newer ? &fact->newer->older : &list->newest) = fact->older;
@@ -210,7 +211,7 @@ void facts_free(struct facts *facts)
 	}
 }
 
-static struct fact *find(const struct facts *facts, uint64_t key)
+static struct fact *find_fact(const struct facts *facts, uint64_t key)
 {
 	const uint64_t *value = map_find(&facts->by_key, key);
 
@@ -227,7 +228,7 @@ uint64_t facts_dropped(const struct facts *facts)
 static void make_room(struct facts *facts)
 {
 	while (facts->bytes > facts->bytes_max) {
-		struct list *largest = &facts->lists[0];
+		struct fact_list *largest = &facts->lists[0];
 
 		for (unsigned i = 1; i < FACT_TYPES; i++) {
 			if (facts->lists[i].bytes > largest->bytes) {
@@ -239,11 +240,11 @@ static void make_room(struct facts *facts)
 	}
 }
 
-static bool add(struct facts *facts, uint64_t key, const struct kept_record *record)
+static bool add_fact(struct facts *facts, uint64_t key, const struct kept_record *record)
 {
 	struct fact *fact = malloc(sizeof *fact + record->words * sizeof(uint64_t));
 	uint64_t *value = fact ? map_put(&facts->by_key, key, NULL) : NULL;
-	struct list *list;
+	struct fact_list *list;
 
 	if (!value) {
 		free(fact);
@@ -268,15 +269,15 @@ static bool add(struct facts *facts, uint64_t key, const struct kept_record *rec
 	return true;
 }
 
-bool facts_take(struct facts *facts, const struct kept_record *record)
+bool facts_update(struct facts *facts, const struct kept_record *record)
 {
 	uint64_t key = kept_key(record);
-	struct fact *former = find(facts, key);
+	struct fact *former = find_fact(facts, key);
 
 	if (former) {
 		remove_fact(facts, former);
 	}
-	return record->fact == FACT_ENDS || add(facts, key, record);
+	return record->fact == FACT_ENDS || add_fact(facts, key, record);
 }
 
 bool facts_copy(const struct facts *facts, struct fact_copy *copy, struct etw_error *err)

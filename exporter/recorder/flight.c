@@ -119,7 +119,7 @@ struct listing {
 	bool failed; /* there was no memory for a name */
 };
 
-static bool look_at_name(void *context, const char *name)
+static bool list_name(void *context, const char *name)
 {
 	struct listing *listing = context;
 	struct etw_text path = { 0 };
@@ -174,7 +174,7 @@ static void remove_oldest(const struct flight_recorder *recorder, const char *fo
 	struct listing listing = { .dir = recorder->config.dir, .form = form, .stays = stays };
 	size_t left;
 
-	os_folder_list(recorder->config.dir, look_at_name, &listing);
+	os_folder_list(recorder->config.dir, list_name, &listing);
 	left = listing.count;
 	if (!listing.failed && left > keep) { /* otherwise the oldest name is unknown */
 		sort_items(listing.names, listing.count, sizeof *listing.names, compare_names);
@@ -406,7 +406,8 @@ static void run(void *context)
 		}
 		look_ns = os_monotonic_ns() + NS_PER_S;
 		note_disk(recorder);
-		fires = triggers_look(recorder->triggers, recorder->registry, os_monotonic_ns());
+		fires = triggers_evaluate(recorder->triggers, recorder->registry,
+					  os_monotonic_ns());
 		if (fires) {
 			record(recorder, fires, recorder->served);
 		}

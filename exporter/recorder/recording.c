@@ -277,7 +277,7 @@ static int64_t start_of(const struct input *first)
 }
 
 /* Takes the clock of the earliest record so far, before there is a file. */
-static void take_clock(struct ring_writer *recording, const struct input *first)
+static void use_clock_of(struct ring_writer *recording, const struct input *first)
 {
 	recording->clock = first->reader.clock;
 	recording->newest_raw = first->next->raw_time;
@@ -286,7 +286,8 @@ static void take_clock(struct ring_writer *recording, const struct input *first)
 }
 
 /* Opens the file; its header describes the machine of the first record. */
-static bool begin(struct ring_writer *recording, const struct input *first, struct etw_error *err)
+static bool create_file(struct ring_writer *recording, const struct input *first,
+			struct etw_error *err)
 {
 	struct etw_writer_options options;
 
@@ -353,7 +354,7 @@ void ring_writer_close(struct ring_writer *recording)
 }
 
 /* Opens the rings that have their first record, and finds what the others have received. */
-static bool look_at_rings(struct ring_writer *recording, struct etw_error *err)
+static bool refresh_inputs(struct ring_writer *recording, struct etw_error *err)
 {
 	/* All are opened before any is read, so that they show the same time. */
 	for (size_t i = 0; i < recording->count; i++) {
@@ -413,7 +414,7 @@ bool ring_writer_follow(struct ring_writer *recording, bool all, struct etw_erro
 {
 	const struct input *first;
 
-	if (!look_at_rings(recording, err)) {
+	if (!refresh_inputs(recording, err)) {
 		return false;
 	}
 	first = earliest(recording);
@@ -421,7 +422,7 @@ bool ring_writer_follow(struct ring_writer *recording, bool all, struct etw_erro
 		return true;
 	}
 	if (!recording->writer) {
-		take_clock(recording, first);
+		use_clock_of(recording, first);
 	}
 	find_newest(recording);
 	/* The header has the time of the first record, so it must be certain which record is the
@@ -429,7 +430,7 @@ bool ring_writer_follow(struct ring_writer *recording, bool all, struct etw_erro
 	if (!recording->writer && !all && !is_due(recording, first)) {
 		return true;
 	}
-	if (!recording->writer && !begin(recording, first, err)) {
+	if (!recording->writer && !create_file(recording, first, err)) {
 		return false;
 	}
 	begin_inputs(recording);

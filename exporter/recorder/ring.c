@@ -92,10 +92,10 @@ static void set(word *at, uint64_t value)
 	atomic_store_explicit(at, value, memory_order_release);
 }
 
-/* Adds to a number that only the consumer writes, so no atomic addition is needed. */
-static void add(word *at, uint64_t value)
+/* Adds 1 to a number that only the consumer writes, so no atomic addition is needed. */
+static void count_one(word *at)
 {
-	set(at, atomic_load_explicit(at, memory_order_relaxed) + value);
+	set(at, atomic_load_explicit(at, memory_order_relaxed) + 1);
 }
 
 static struct block *block_of(const struct ring *ring, uint64_t number)
@@ -202,7 +202,7 @@ static void note_block(struct ring *ring, uint64_t number)
 			ring->scratch[i] =
 				atomic_load_explicit(&words[at + i], memory_order_relaxed);
 		}
-		facts_take(ring->facts, kept);
+		facts_update(ring->facts, kept);
 		at = kept->next_fact ? kept->next_fact : NO_FACT;
 	}
 	ring->noted_index = get(&block_of(ring, number + 1)->first_index);
@@ -270,7 +270,7 @@ void ring_begin(struct ring *ring, const struct etw_source_clock *clock)
 }
 
 /* Copies bytes into words, pads the last word with zeros, and returns the position after it. */
-static word *put(word *to, const void *from, size_t size)
+static word *put_words(word *to, const void *from, size_t size)
 {
 	const uint8_t *bytes = from;
 	uint64_t value;
@@ -314,7 +314,7 @@ void ring_add(struct ring *ring, const struct etw_record *record, const struct r
 	word *to;
 
 	if (!kept_describe(&kept, record, fact->type)) {
-		add(&ring->too_large, 1);
+		count_one(&ring->too_large);
 		return;
 	}
 	kept.known = fact->known;
@@ -324,10 +324,10 @@ void ring_add(struct ring *ring, const struct etw_record *record, const struct r
 	if (!ring->current || kept.words > BLOCK_WORDS - ring->current_used) {
 		begin_block(ring);
 	}
-	to = put(ring->current_words + ring->current_used, &kept, sizeof kept);
+	to = put_words(ring->current_words + ring->current_used, &kept, sizeof kept);
 	count = kept_pieces(&kept, record, &fact->key, pieces);
 	for (size_t i = 0; i < count; i++) {
-		to = put(to, pieces[i].bytes, pieces[i].size);
+		to = put_words(to, pieces[i].bytes, pieces[i].size);
 	}
 	if (fact->type != FACT_NONE) {
 		chain_fact(ring->current, ring->current_words, (uint32_t)ring->current_used);
@@ -336,7 +336,7 @@ void ring_add(struct ring *ring, const struct etw_record *record, const struct r
 	 * also sees the record and does not count it as lost. */
 	ring->current_used += kept.words;
 	set(&ring->current->used, ring->current_used);
-	add(&ring->added, 1);
+	count_one(&ring->added);
 }
 
 /* ---- readers ---- */

@@ -3,8 +3,7 @@
  * Keeps the last records of one consumer, in the order in which they came, in a ring of blocks.
  *
  * The consumer adds and other threads read; the consumer takes no lock and never waits, except in
- * ring_begin(). Overwritten records are lost, except for facts, of
- * which the ring keeps the newest.
+ * ring_begin(). Overwritten records are lost, except for facts, of which the ring keeps the newest.
  */
 #ifndef RECORDER_RING_H
 #define RECORDER_RING_H
@@ -17,20 +16,7 @@
 
 #include "base/error.h"
 
-/* ---- facts (facts.c) ---- */
-
-/*
- * Facts are what a recording needs in addition to its events so that these can be decoded and
- * attributed: which processes, threads and images exist, the names of files, volumes, the
- * configuration of the system, descriptions of events. Each fact is a copy of a record of the
- * source under a key. A later record with the same key replaces it, and a record that ends the fact
- * removes it.
- *
- * The memory is bounded: when it is full, the oldest facts of the type that uses most of it are
- * dropped. One thread at a time may use a struct facts.
- */
-
-/* ---- kept records ---- */
+/* ---- kept records (facts.c) ---- */
 
 /*
  * A kept record is a copy of an event record in words of 64 bits: a header, then the parts that its
@@ -102,9 +88,18 @@ size_t kept_pieces(const struct kept_record *kept, const struct etw_record *reco
 /* Makes a record of the copy. Its pointers point into the copy; its member time is not set. */
 void kept_read(const struct kept_record *kept, struct etw_record *record);
 
-uint64_t kept_key(const struct kept_record *kept); /* returns 0 without KEPT_KEY */
+/* ---- facts (facts.c) ---- */
 
-/* ---- facts ---- */
+/*
+ * Facts are what a recording needs in addition to its events so that these can be decoded and
+ * attributed: which processes, threads and images exist, the names of files, volumes, the
+ * configuration of the system, descriptions of events. Each fact is a copy of a record of the
+ * source under a key. A later record with the same key replaces it, and a record that ends the fact
+ * removes it.
+ *
+ * The memory is bounded: when it is full, the oldest facts of the type that uses most of it are
+ * dropped. One thread at a time may use a struct facts.
+ */
 
 struct facts; /* opaque */
 
@@ -114,7 +109,7 @@ void facts_clear(struct facts *facts);
 
 /* Adds, replaces or removes the fact that a kept record states. Returns false if there was no room
  * or no memory for it. */
-bool facts_take(struct facts *facts, const struct kept_record *record);
+bool facts_update(struct facts *facts, const struct kept_record *record);
 
 /* Returns how many facts were dropped to make room. */
 uint64_t facts_dropped(const struct facts *facts);
@@ -126,6 +121,8 @@ struct fact_copy {
 };
 
 bool facts_copy(const struct facts *facts, struct fact_copy *copy, struct etw_error *err);
+
+/* ---- the ring ---- */
 
 struct ring; /* opaque */
 

@@ -284,7 +284,8 @@ static bool find_key(const struct tap *tap, const struct etw_record *record,
 	return true;
 }
 
-static void add(struct tap *tap, const struct etw_record *record, const struct ring_fact *fact)
+static void add_to_ring(struct tap *tap, const struct etw_record *record,
+			const struct ring_fact *fact)
 {
 	if (record->processor >= atomic_load_explicit(&tap->processors, memory_order_relaxed)) {
 		atomic_store_explicit(&tap->processors, record->processor + 1U,
@@ -334,8 +335,8 @@ static void learn_header(struct tap *tap, const struct etw_record *record,
 	os_mutex_unlock(&tap->lock);
 }
 
-void tap_take(struct tap *tap, const struct etw_record *record, const struct etw_event_class *class,
-	      const char *process)
+void tap_add_event(struct tap *tap, const struct etw_record *record,
+		   const struct etw_event_class *class, const char *process)
 {
 	const struct tap_class *what = class->tap;
 	struct ring_fact fact = { .type = what->type };
@@ -354,10 +355,11 @@ void tap_take(struct tap *tap, const struct etw_record *record, const struct etw
 	} else if (!find_key(tap, record, class, &fact.key)) {
 		fact.type = FACT_NONE;
 	}
-	add(tap, record, &fact);
+	add_to_ring(tap, record, &fact);
 }
 
-void tap_know(struct tap *tap, const struct etw_record *record, const struct etw_event_class *class)
+void tap_add_known(struct tap *tap, const struct etw_record *record,
+		   const struct etw_event_class *class)
 {
 	struct ring_fact fact = { .type = class->tap->type, .known = true };
 
@@ -365,29 +367,29 @@ void tap_know(struct tap *tap, const struct etw_record *record, const struct etw
 		struct etw_record known = *record;
 
 		known.raw_time = tap->raw_time;
-		add(tap, &known, &fact);
+		add_to_ring(tap, &known, &fact);
 	}
 }
 
 /* ---- records of a recording that a live session does not deliver ---- */
 
 /* The event class and the key of such a record. */
-struct found {
+struct known_fact {
 	enum etw_kernel_class kernel_class;
 	const char *class_name;
 	uint8_t opcode, version;
 	uint64_t key[2]; /* numbers that identify the fact */
 };
 
-static void know(struct tap *tap, const struct found *found, struct etw_payload *payload)
+static void add_known(struct tap *tap, const struct known_fact *known, struct etw_payload *payload)
 {
 	struct etw_guid provider = ETW_META_DATA_CLASS;
 	struct etw_record record = {
 		.provider = &provider,
 		.payload = payload->bytes,
 		.payload_size = (uint32_t)payload->size,
-		.version = found->version,
-		.opcode = found->opcode,
+		.version = known->version,
+		.opcode = known->opcode,
 		.pointer_size = payload->pointer_size,
 		.type = ETW_RECORD_FULL,
 		.classic = true,
@@ -395,22 +397,22 @@ static void know(struct tap *tap, const struct found *found, struct etw_payload 
 		.raw_time = tap->raw_time,
 	};
 	const struct ring_fact fact = {
-		.type = found->kernel_class == ETW_KERNEL_PROCESS ? FACT_PROCESS : FACT_SYSTEM,
-		.key = key_of(tap, found->kernel_class, found->key[0], found->key[1]),
+		.type = known->kernel_class == ETW_KERNEL_PROCESS ? FACT_PROCESS : FACT_SYSTEM,
+		.key = key_of(tap, known->kernel_class, known->key[0], known->key[1]),
 		.known = true,
 	};
 
 	if (payload->failed) {
 		memory_note_loss();
-	} else if (found->kernel_class == ETW_KERNEL_META_DATA ||
-		   etw_kernel_class_find(found->class_name, strlen(found->class_name), &provider)) {
-		add(tap, &record, &fact);
+	} else if (known->kernel_class == ETW_KERNEL_META_DATA ||
+		   etw_kernel_class_find(known->class_name, strlen(known->class_name), &provider)) {
+		add_to_ring(tap, &record, &fact);
 	}
 }
 
-void tap_know_process(struct tap *tap, uint32_t process_id, const char *name)
+void tap_add_process(struct tap *tap, uint32_t process_id, const char *name)
 {
-	const struct found found = {
+	const struct known_fact known = {
 		ETW_KERNEL_PROCESS, "Process", ETW_KERNEL_OPCODE_DC_START, 3, { process_id }
 	};
 	struct etw_payload payload;
@@ -424,17 +426,17 @@ void tap_know_process(struct tap *tap, uint32_t process_id, const char *name)
 	etw_payload_user_sid(&payload, NULL);
 	etw_payload_astring(&payload, name);
 	etw_payload_wstring(&payload, "");
-	know(tap, &found, &payload);
+	add_known(tap, &known, &payload);
 	etw_payload_done(&payload);
 }
 
-void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path)
+void tap_add_volume(struct tap *tap, const char *nt_path, const char *dos_path)
 {
-	const struct found found = { ETW_KERNEL_SYS_CONFIG,
-				     "SysConfig",
-				     ETW_KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING,
-				     0,
-				     { text_hash(nt_path, strlen(nt_path), tap->seed) } };
+	const struct known_fact known = { ETW_KERNEL_SYS_CONFIG,
+					  "SysConfig",
+					  ETW_KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING,
+					  0,
+					  { text_hash(nt_path, strlen(nt_path), tap->seed) } };
 	struct etw_payload payload;
 
 	if (!dos_path) {
@@ -443,17 +445,17 @@ void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path)
 	etw_payload_init(&payload, 8);
 	etw_payload_wstring(&payload, nt_path);
 	etw_payload_wstring(&payload, dos_path);
-	know(tap, &found, &payload);
+	add_known(tap, &known, &payload);
 	etw_payload_done(&payload);
 }
 
-void tap_know_disk(struct tap *tap, uint32_t disk, const char *model, uint32_t bytes_per_sector)
+void tap_add_disk(struct tap *tap, uint32_t disk, const char *model, uint32_t bytes_per_sector)
 {
-	const struct found found = { ETW_KERNEL_SYSTEM_CONFIG,
-				     "SystemConfig",
-				     ETW_KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK,
-				     2,
-				     { ETW_KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK, disk } };
+	const struct known_fact known = { ETW_KERNEL_SYSTEM_CONFIG,
+					  "SystemConfig",
+					  ETW_KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK,
+					  2,
+					  { ETW_KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK, disk } };
 	struct etw_payload payload;
 
 	if (!model) {
@@ -466,22 +468,22 @@ void tap_know_disk(struct tap *tap, uint32_t disk, const char *model, uint32_t b
 	etw_payload_zeros(&payload, 32); /* SectorsPerTrack … SCSILun */
 	etw_payload_wchars(&payload, model, 256);
 	etw_payload_zeros(&payload, 16); /* PartitionCount … Spare */
-	know(tap, &found, &payload);
+	add_known(tap, &known, &payload);
 	etw_payload_done(&payload);
 }
 
-void tap_know_partition(struct tap *tap, uint32_t disk, uint32_t partition, const char *volume,
-			const char *file_system)
+void tap_add_partition(struct tap *tap, uint32_t disk, uint32_t partition, const char *volume,
+		       const char *file_system)
 {
-	const struct found found = { ETW_KERNEL_SYSTEM_CONFIG,
-				     "SystemConfig",
-				     ETW_KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK,
-				     2,
-				     { ETW_KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK,
-				       (uint64_t)disk << 32 | partition } };
+	const struct known_fact known = { ETW_KERNEL_SYSTEM_CONFIG,
+					  "SystemConfig",
+					  ETW_KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK,
+					  2,
+					  { ETW_KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK,
+					    (uint64_t)disk << 32 | partition } };
 	struct etw_payload payload;
 
-	/* The record only has room for a drive letter; tap_know_volume() records a volume with a
+	/* The record only has room for a drive letter; tap_add_volume() records a volume with a
 	 * mount folder. */
 	if (!file_system || partition == ETW_SOURCE_NO_PARTITION || strlen(volume) >= 4) {
 		return;
@@ -497,18 +499,18 @@ void tap_know_partition(struct tap *tap, uint32_t disk, uint32_t partition, cons
 	etw_payload_zeros(&payload, 28); /* SectorsPerCluster … TotalNumberOfClusters */
 	etw_payload_wchars(&payload, file_system, 16);
 	etw_payload_zeros(&payload, 8);
-	know(tap, &found, &payload);
+	add_known(tap, &known, &payload);
 	etw_payload_done(&payload);
 }
 
-void tap_know_service(struct tap *tap, uint32_t process_id, uint32_t tag, const char *name)
+void tap_add_service(struct tap *tap, uint32_t process_id, uint32_t tag, const char *name)
 {
-	const struct found found = { ETW_KERNEL_SYSTEM_CONFIG,
-				     "SystemConfig",
-				     ETW_KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES,
-				     2,
-				     { ETW_KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES,
-				       (uint64_t)process_id << 32 | tag } };
+	const struct known_fact known = { ETW_KERNEL_SYSTEM_CONFIG,
+					  "SystemConfig",
+					  ETW_KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES,
+					  2,
+					  { ETW_KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES,
+					    (uint64_t)process_id << 32 | tag } };
 	enum { SERVICE_RUNNING = 4 };
 	struct etw_payload payload;
 
@@ -525,22 +527,22 @@ void tap_know_service(struct tap *tap, uint32_t process_id, uint32_t tag, const 
 	etw_payload_wstring(&payload, name);
 	etw_payload_wstring(&payload, "");
 	etw_payload_wstring(&payload, "");
-	know(tap, &found, &payload);
+	add_known(tap, &known, &payload);
 	etw_payload_done(&payload);
 }
 
-void tap_know_description(struct tap *tap, uint8_t opcode, const void *bytes, size_t size)
+void tap_add_description(struct tap *tap, uint8_t opcode, const void *bytes, size_t size)
 {
-	const struct found found = { ETW_KERNEL_META_DATA,
-				     "MetaData",
-				     opcode,
-				     0,
-				     { text_hash(bytes, size, tap->seed), opcode } };
+	const struct known_fact known = { ETW_KERNEL_META_DATA,
+					  "MetaData",
+					  opcode,
+					  0,
+					  { text_hash(bytes, size, tap->seed), opcode } };
 	struct etw_payload payload;
 
 	etw_payload_init(&payload, 8);
 	etw_payload_bytes(&payload, bytes, size);
-	know(tap, &found, &payload);
+	add_known(tap, &known, &payload);
 	etw_payload_done(&payload);
 }
 

@@ -38,26 +38,28 @@ void tap_begin(struct tap *tap, const struct etw_source_facts *facts);
 bool tap_prepare(struct tap *tap, struct etw_event_class *class);
 void tap_release(struct etw_event_class *class); /* frees class->tap */
 
-/* Returns whether tap_take() needs the name of a record's process. */
+/* Returns whether tap_add_event() needs the name of a record's process. */
 bool tap_asks_for_process(const struct tap *tap);
 
 /* Copies a record into the ring if the filters keep it or it states a fact. process: the name of
  * the record's process; may be NULL if tap_asks_for_process() returns false. */
-void tap_take(struct tap *tap, const struct etw_record *record, const struct etw_event_class *class,
-	      const char *process);
+void tap_add_event(struct tap *tap, const struct etw_record *record,
+		   const struct etw_event_class *class, const char *process);
 
-/* These take over what a live session found to exist; see include/etw/source.h. */
-void tap_know(struct tap *tap, const struct etw_record *record,
-	      const struct etw_event_class *class);
-void tap_know_process(struct tap *tap, uint32_t process_id, const char *name);
-void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path);
-void tap_know_disk(struct tap *tap, uint32_t disk, const char *model, uint32_t bytes_per_sector);
-void tap_know_partition(struct tap *tap, uint32_t disk, uint32_t partition, const char *volume,
-			const char *file_system);
-void tap_know_service(struct tap *tap, uint32_t process_id, uint32_t tag, const char *name);
+/* These add the records that state what a live session found to exist. The parameters are those of
+ * the callbacks of struct etw_event_sink (include/etw/source.h). */
+void tap_add_known(struct tap *tap, const struct etw_record *record,
+		   const struct etw_event_class *class);
+void tap_add_process(struct tap *tap, uint32_t process_id, const char *name);
+void tap_add_volume(struct tap *tap, const char *nt_path, const char *dos_path);
+void tap_add_disk(struct tap *tap, uint32_t disk, const char *model, uint32_t bytes_per_sector);
+void tap_add_partition(struct tap *tap, uint32_t disk, uint32_t partition, const char *volume,
+		       const char *file_system);
+void tap_add_service(struct tap *tap, uint32_t process_id, uint32_t tag, const char *name);
 
-/* Takes over the payload of an EventInfo or EventMapInfo record (lib/decode/event_info.h). */
-void tap_know_description(struct tap *tap, uint8_t opcode, const void *bytes, size_t size);
+/* Adds the description of an event that the operating system has: the payload of an EventInfo or
+ * EventMapInfo record (lib/decode/event_info.h). */
+void tap_add_description(struct tap *tap, uint8_t opcode, const void *bytes, size_t size);
 
 /* Returns the ring of the tap. Any thread may call it. */
 struct ring *tap_ring(struct tap *tap);
@@ -80,11 +82,7 @@ void tap_facts(struct tap *tap, struct tap_facts *facts);
 
 /* ---- all taps ---- */
 
-/*
- * The taps of a program's consumers, which share one memory budget.
- */
-
-struct taps; /* opaque */
+struct taps; /* opaque: the taps of a program's consumers, which share one memory budget */
 
 enum { TAPS_MOST = 64 };
 

@@ -165,7 +165,7 @@ static void add_sample(void *context, const struct visited_sample *sample)
 	}
 }
 
-const char *triggers_look(struct triggers *triggers, struct registry *registry, uint64_t now_ns)
+const char *triggers_evaluate(struct triggers *triggers, struct registry *registry, uint64_t now_ns)
 {
 	const struct registry_visitor visitor = { .wants = wants_family,
 						  .on_sample = add_sample,

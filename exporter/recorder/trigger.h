@@ -25,7 +25,8 @@ void triggers_free(struct triggers *triggers); /* NULL is fine */
  * the first rule that fires now, valid until triggers_free(), or NULL. A rule fires once, and again
  * only after its value has not been above the limit.
  */
-const char *triggers_look(struct triggers *triggers, struct registry *registry, uint64_t now_ns);
+const char *triggers_evaluate(struct triggers *triggers, struct registry *registry,
+			      uint64_t now_ns);
 
 /* ---- one rule, for tests ---- */
 

@@ -51,7 +51,7 @@ static bool is_outdated(struct timeline *timeline, enum lifetime_change change, 
 	       lifetimes_running(&timeline->table, id) == (change == LIFETIME_STOP);
 }
 
-bool tracker_info_labels(void *context, uint32_t process_id, uint32_t ids[PROCESS_INFO_LABELS])
+bool tracker_info_labels(void *context, uint32_t process_id, uint32_t *ids)
 {
 	struct tracker *tracker = context;
 	struct intern *strings = registry_strings(tracker->options.registry);
@@ -74,13 +74,13 @@ bool tracker_info_labels(void *context, uint32_t process_id, uint32_t ids[PROCES
 
 static void announce_info(struct tracker *tracker, enum lifetime_change change, uint32_t process_id)
 {
-	struct process_info *info = &tracker->process_info;
-	uint32_t ids[PROCESS_INFO_LABELS];
+	struct info_metric *info = &tracker->process_info;
+	uint32_t ids[INFO_LABELS_MAX];
 
 	if (change == LIFETIME_STOP) {
-		process_info_forget(info, process_id);
+		info_metric_forget(info, process_id, INT64_MAX);
 	} else if (tracker_info_labels(tracker, process_id, ids)) {
-		process_info_set(info, process_id, ids);
+		info_metric_set(info, process_id, ids, LIFETIME_ALWAYS);
 	}
 }
 
@@ -90,7 +90,7 @@ static void refresh_info(struct tracker *tracker)
 	bool *names_came = &tracker->processes.identities.names_came;
 
 	if (*names_came && tracker->options.process_info && !tracker->in_first_pass) {
-		process_info_refresh(&tracker->process_info, tracker_info_labels, tracker);
+		info_metric_refresh(&tracker->process_info, tracker_info_labels, tracker);
 		*names_came = false;
 	}
 }
@@ -144,9 +144,9 @@ static void announce_process(struct tracker *tracker)
 	}
 	announce_running(tracker, change, process_id, tracker->gauges.provider);
 	if (change != LIFETIME_EXISTS) {
-		image_info_forget(&tracker->image_info, process_id,
-				  change == LIFETIME_STOP ? INT64_MAX :
-							    tracker->now.record->raw_time);
+		info_metric_forget(&tracker->image_info, process_id,
+				   change == LIFETIME_STOP ? INT64_MAX :
+							     tracker->now.record->raw_time);
 	}
 }
 
@@ -481,7 +481,7 @@ static void announce_memory(struct tracker *tracker)
 {
 	const struct etw_record *record = tracker->now.record;
 
-	process_memory_take_event(&tracker->memory,
+	process_memory_read_event(&tracker->memory,
 				  record->classic ? MEMORY_OF_KERNEL : MEMORY_OF_PROVIDER, record,
 				  label_of_process, tracker);
 }

@@ -154,20 +154,21 @@ static bool change_process_memory(struct tracker *tracker, bool was_on, struct e
 	return good;
 }
 
-static bool change_image_info(struct tracker *tracker, bool was_on, struct etw_error *err)
+/* Turns an info metric on or off. */
+static bool change_info(struct tracker *tracker, struct info_metric *info,
+			const struct family_options *declaration, bool on, struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;
-	struct image_info *info = &tracker->image_info;
 	uint64_t refused = info->refused;
 	bool good = true;
 
-	if (was_on && !options->image_info) {
-		image_info_clear(info);
+	if (info->family && !on) {
+		info_metric_clear(info);
 		info->family = NULL;
 	}
-	if (!was_on && options->image_info) {
-		good = image_info_init(info, options->registry, options->shard, options->processes,
-				       err);
+	if (!info->family && on) {
+		good = info_metric_init(info, declaration, options->registry, options->shard,
+					options->processes, err);
 		info->refused = refused;
 	}
 	info->limit = options->processes;
@@ -177,11 +178,11 @@ static bool change_image_info(struct tracker *tracker, bool was_on, struct etw_e
 static void add_info(void *context, uint64_t key, const struct lifetime *instance)
 {
 	struct tracker *tracker = context;
-	uint32_t ids[PROCESS_INFO_LABELS];
+	uint32_t ids[INFO_LABELS_MAX];
 
 	(void)instance;
 	if (tracker_info_labels(tracker, (uint32_t)key, ids)) {
-		process_info_set(&tracker->process_info, (uint32_t)key, ids);
+		info_metric_set(&tracker->process_info, (uint32_t)key, ids, LIFETIME_ALWAYS);
 	}
 }
 
@@ -189,23 +190,14 @@ static void add_info(void *context, uint64_t key, const struct lifetime *instanc
 static bool change_process_info(struct tracker *tracker, bool was_on, struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;
-	struct process_info *info = &tracker->process_info;
-	uint64_t refused = info->refused;
 	struct etw_record now = *tracker->now.record;
 
-	if (was_on && !options->process_info) {
-		process_info_clear(info);
-		info->family = NULL;
-	}
-	info->limit = options->processes;
-	if (was_on || !options->process_info) {
-		return true;
-	}
-	if (!process_info_init(info, options->registry, options->shard, options->processes, err)) {
+	if (!change_info(tracker, &tracker->process_info, &process_info_family,
+			 options->process_info, err)) {
 		return false;
 	}
-	info->refused = refused;
-	if (!tracker->in_first_pass && tracker->observed_time != ETW_RECORD_NO_TIME) {
+	if (!was_on && options->process_info && !tracker->in_first_pass &&
+	    tracker->observed_time != ETW_RECORD_NO_TIME) {
 		now.raw_time = tracker->observed_time;
 		tracker->now.record = &now;
 		each_process(tracker, add_info);
@@ -290,6 +282,18 @@ static uint32_t label_now(void *context, uint32_t process_id)
 			       NULL);
 }
 
+/* An info_labels_function of etw_process_image_info. */
+static bool image_labels_now(void *context, uint32_t process_id, uint32_t *ids)
+{
+	uint32_t label = label_now(context, process_id);
+
+	if (label == INTERN_NONE) {
+		return false;
+	}
+	ids[0] = label;
+	return true;
+}
+
 /* Names all processes anew. Counters keep what they counted for the former names; gauges move. */
 static bool change_names(struct tracker *tracker, struct etw_error *err)
 {
@@ -306,8 +310,8 @@ static bool change_names(struct tracker *tracker, struct etw_error *err)
 		now.raw_time = tracker->observed_time;
 		tracker->now.record = &now;
 		process_gauges_rename(&tracker->gauges, label_now, tracker);
-		image_info_rename(&tracker->image_info, label_now, tracker);
-		process_info_refresh(&tracker->process_info, tracker_info_labels, tracker);
+		info_metric_refresh(&tracker->image_info, image_labels_now, tracker);
+		info_metric_refresh(&tracker->process_info, tracker_info_labels, tracker);
 		tracker_forget_record(tracker);
 	}
 	return true;
@@ -396,7 +400,9 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 	good = change_names(tracker, err);
 	good = change_process_gauges(tracker, before.process_gauges, err) && good;
 	good = change_process_memory(tracker, before.process_memory, err) && good;
-	good = change_image_info(tracker, before.image_info, err) && good;
+	good = change_info(tracker, &tracker->image_info, &image_info_family,
+			   tracker->options.image_info, err) &&
+	       good;
 	good = change_process_info(tracker, before.process_info, err) && good;
 	good = change_disk_info(tracker, before.disk_info, err) && good;
 	good = change_top_paths(tracker, &before, err) && good;

@@ -391,7 +391,7 @@ static bool cut_run(struct cause_file *file, unsigned i, uint64_t first, uint64_
 
 /* Makes the processes with dirty pages in the range the shares of the file. The pages are clean
  * then. */
-static void take_runs(struct cause_file *file, uint64_t first, uint64_t end)
+static void add_run_shares(struct cause_file *file, uint64_t first, uint64_t end)
 {
 	unsigned i = 0, count = file->run_count;
 
@@ -430,7 +430,7 @@ void disk_cause_file_read(struct disk_cause *cause, const struct cause_request *
 }
 
 /* Makes the processes that have the file mapped for writing its shares. */
-static void take_views(const struct disk_cause *cause, struct cause_file *file)
+static void add_view_shares(const struct disk_cause *cause, struct cause_file *file)
 {
 	uint32_t processes[CAUSE_RUNS];
 	size_t count = file_views_of(&cause->views, file->key, processes, CAUSE_RUNS);
@@ -465,13 +465,13 @@ static struct cause_share best_guess(struct disk_cause *cause, struct cause_file
 	return share;
 }
 
-/* Completes the shares of a file after take_runs(): if it has none, they come from views or a
+/* Completes the shares of a file after add_run_shares(): if it has none, they come from views or a
  * guess. */
 static void guess_shares(struct disk_cause *cause, struct cause_file *file,
 			 const struct cause_request *request)
 {
 	if (file->share_count == 0 && request->for_others) {
-		take_views(cause, file);
+		add_view_shares(cause, file);
 	}
 	if (file->share_count == 0) {
 		file->shares[file->share_count++] = best_guess(cause, file, request);
@@ -484,7 +484,8 @@ static void paging_write(struct disk_cause *cause, struct cause_file *file,
 	bool in_request = file->writer_thread != 0 && file->writer_thread == request->thread;
 
 	file->share_count = 0;
-	take_runs(file, request->offset / PAGE_BYTES, page_after(request->offset, request->bytes));
+	add_run_shares(file, request->offset / PAGE_BYTES,
+		       page_after(request->offset, request->bytes));
 	for (unsigned i = 0; i < file->share_count; i++) {
 		/* The thread that wrote also flushes in the same request, so the file is written
 		 * through. */
@@ -674,7 +675,7 @@ size_t disk_cause_write(struct disk_cause *cause, const struct cause_request *tr
 	/* No paging write preceded this transfer: it was lost, or comes late. */
 	role_of(cause, file);
 	guess = *file;
-	take_runs(&guess, 0, UINT64_MAX);
+	add_run_shares(&guess, 0, UINT64_MAX);
 	guess_shares(cause, &guess, transfer);
 	return split(&guess, transfer->bytes, parts);
 }

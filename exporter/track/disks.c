@@ -97,8 +97,8 @@ static uint32_t text_label(const struct disks *disks, const char *text, size_t s
 			  registry_unknown(disks->registry);
 }
 
-static void show(struct disks *disks, struct family *family, uint32_t *shown, const uint32_t *ids,
-		 size_t count)
+static void show_sample(struct disks *disks, struct family *family, uint32_t *shown,
+			const uint32_t *ids, size_t count)
 {
 	if (shown[0] != INTERN_NONE && memcmp(shown, ids, count * sizeof *ids) != 0) {
 		family_hide(family, disks->shard, shown);
@@ -108,7 +108,8 @@ static void show(struct disks *disks, struct family *family, uint32_t *shown, co
 }
 
 /* Fills the labels that one description leaves unknown with those of another. */
-static void fill(const struct disks *disks, uint32_t *ids, const uint32_t *other, size_t count)
+static void fill_unknown(const struct disks *disks, uint32_t *ids, const uint32_t *other,
+			 size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (ids[i] == registry_unknown(disks->registry)) {
@@ -129,12 +130,12 @@ static void describe(struct disks *disks, struct family *family, uint32_t *shown
 
 	if (shown[0] != INTERN_NONE && found && !was_found) {
 		memcpy(kept, shown, count * sizeof *kept);
-		fill(disks, kept, ids, count);
+		fill_unknown(disks, kept, ids, count);
 		ids = kept;
 	} else if (shown[0] != INTERN_NONE && !found && was_found) {
-		fill(disks, ids, shown, count);
+		fill_unknown(disks, ids, shown, count);
 	}
-	show(disks, family, shown, ids, count);
+	show_sample(disks, family, shown, ids, count);
 }
 
 /* ---- disks ---- */

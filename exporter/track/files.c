@@ -511,7 +511,7 @@ static uint64_t forget_view(struct file_views *views, uint32_t at, uint32_t *pro
 }
 
 /* Returns a free index of the array; 0 without memory. */
-static uint32_t take_place(struct file_views *views)
+static uint32_t find_free_view(struct file_views *views)
 {
 	uint32_t at = views->unused, process;
 	struct file_view *grown;
@@ -549,7 +549,7 @@ void file_views_add(struct file_views *views, uint64_t file, uint32_t process_id
 	if (known) {
 		forget_view(views, (uint32_t)*known, &before);
 	}
-	at = file != 0 ? take_place(views) : 0;
+	at = file != 0 ? find_free_view(views) : 0;
 	if (at == 0) {
 		return;
 	}

@@ -436,7 +436,7 @@ bool identities_set_rules(struct identities *identities, const struct process_na
 		}
 	}
 	if (identities->rules) {
-		names_restart_giving(identities->names);
+		names_forget_given(identities->names);
 	}
 	names_set_given_limit(identities->names, names_most);
 	identities->rules = rules;
@@ -517,6 +517,6 @@ uint32_t identities_decide(struct identities *identities, const struct identity 
 	    name->failed) {
 		return image;
 	}
-	return names_give(identities->names, name->data,
-			  cut_size(name->data, name->size, PROCESS_NAME_MOST), image);
+	return names_given_label(identities->names, name->data,
+				 cut_size(name->data, name->size, PROCESS_NAME_MOST), image);
 }

@@ -101,13 +101,13 @@ struct identities {
 	bool owners;                   /* whether owners are asked for */
 	struct account_lookup *lookup; /* borrowed; NULL: only well-known accounts have names */
 	bool pending;                  /* some owner's name is pending */
-	bool names_came;               /* names that were pending; the reader resets it */
+	bool names_came;               /* a pending name has come; the reader resets it */
 	struct identity *rows;         /* owned; row 0 is that of no process */
 	size_t count, capacity;        /* rows, free ones included */
 	uint32_t free;                 /* first free number; 0: none */
 	size_t used, sweep_at;    /* rows in use, and how many of them make a sweep worthwhile */
 	size_t bytes, bytes_most; /* of texts */
-	size_t offered;           /* bytes of texts since the last sweep, kept or not */
+	size_t offered;           /* bytes of all texts since the last sweep, refused ones included */
 	uint64_t refused;         /* command lines and names for which there was no room */
 	const struct process_names *rules; /* borrowed; NULL: none */
 	struct regex_matcher *matcher;     /* owned; NULL until rules exist */

@@ -75,7 +75,7 @@ static struct lifetime *last_item(struct lifetimes_key *slot)
 	return items(slot) + slot->count - 1;
 }
 
-static struct lifetimes_key *find(struct lifetimes *table, uint64_t key)
+static struct lifetimes_key *find_key(struct lifetimes *table, uint64_t key)
 {
 	uint64_t *number;
 
@@ -140,7 +140,7 @@ static inline uint32_t meant(struct lifetimes_key *slot, int64_t time)
 
 const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64_t time)
 {
-	struct lifetimes_key *slot = find(table, key);
+	struct lifetimes_key *slot = find_key(table, key);
 
 	return slot ? items(slot) + meant(slot, time) : NULL;
 }
@@ -148,7 +148,7 @@ const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64
 const struct lifetime *lifetimes_during(struct lifetimes *table, uint64_t key, int64_t time,
 					int64_t *from, int64_t *to)
 {
-	struct lifetimes_key *slot = find(table, key);
+	struct lifetimes_key *slot = find_key(table, key);
 	const struct lifetime *instance;
 	uint32_t at;
 
@@ -422,8 +422,8 @@ static uint32_t next_serial(struct lifetimes *table)
 
 /* Adds an instance after the last one of its key, which ends where the new one begins. Returns
  * NULL if there is no room. */
-static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t start, int64_t now,
-				 uint32_t value, bool started)
+static struct lifetimes_key *add_key(struct lifetimes *table, uint64_t key, int64_t start,
+				     int64_t now, uint32_t value, bool started)
 {
 	struct lifetimes_key *slot;
 
@@ -431,7 +431,7 @@ static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t 
 		table->evictions++;
 		return NULL;
 	}
-	slot = find(table, key); /* after make_room(), which may free the slot of this key */
+	slot = find_key(table, key); /* after make_room(), which may free the slot of this key */
 	if (!slot) {
 		slot = new_key(table, key);
 	}
@@ -586,7 +586,7 @@ static bool announce_late(struct lifetimes *table, struct lifetimes_key *slot,
 		table->evictions++;
 		return false;
 	}
-	if (find(table, key) != slot || !grow(slot)) {
+	if (find_key(table, key) != slot || !grow(slot)) {
 		return true; /* making room has dropped the key itself */
 	}
 	place = place_after(slot, time); /* making room may have moved the instances */
@@ -606,7 +606,7 @@ static bool announce_late(struct lifetimes *table, struct lifetimes_key *slot,
 bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, uint64_t key,
 			int64_t time, uint32_t value)
 {
-	struct lifetimes_key *slot = find(table, key);
+	struct lifetimes_key *slot = find_key(table, key);
 	struct lifetime *last = slot ? last_item(slot) : NULL;
 
 	if (slot && table->frozen && shown(slot, change, time, value)) {
@@ -624,7 +624,7 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 				last                     ? last->end :
 							   LIFETIME_ALWAYS;
 
-		slot = add(table, key, start, time, value, change == LIFETIME_START);
+		slot = add_key(table, key, start, time, value, change == LIFETIME_START);
 		if (!slot) {
 			return false;
 		}
@@ -651,14 +651,14 @@ void lifetimes_each(const struct lifetimes *table,
 
 bool lifetimes_running(struct lifetimes *table, uint64_t key)
 {
-	struct lifetimes_key *slot = find(table, key);
+	struct lifetimes_key *slot = find_key(table, key);
 
 	return slot && last_item(slot)->end == LIFETIME_OPEN;
 }
 
 const struct lifetime *lifetimes_ended_at(struct lifetimes *table, uint64_t key, int64_t time)
 {
-	struct lifetimes_key *slot = find(table, key);
+	struct lifetimes_key *slot = find_key(table, key);
 	uint32_t at = slot ? latest(slot, time) : 0;
 
 	return slot && at < slot->count ? ended_at(slot, at, time) : NULL;
@@ -738,8 +738,8 @@ void timeline_begin_first_pass(struct timeline *timeline)
 	timeline->table.evict = false;
 }
 
-static bool keep(struct timeline *timeline, enum lifetime_change change, uint64_t key, int64_t time,
-		 uint32_t value)
+static bool keep_change(struct timeline *timeline, enum lifetime_change change, uint64_t key,
+			int64_t time, uint32_t value)
 {
 	struct timeline_change *changes = NULL;
 
@@ -767,7 +767,7 @@ bool timeline_announce(struct timeline *timeline, enum lifetime_change change, u
 		return true;
 	}
 	if (timeline->in_first_pass) {
-		return keep(timeline, change, key, time, value);
+		return keep_change(timeline, change, key, time, value);
 	}
 	return lifetimes_announce(&timeline->table, change, key, time, value);
 }

@@ -20,10 +20,10 @@
  * pass. Otherwise the second pass announces them again, and the table recognises those that it
  * already has. Without a first pass (live, single pass) a timeline only forwards changes.
  *
- * Both are bounded by a number of instances. `evict` decides what a full table does before
- * it is frozen: it makes room, or it refuses new instances. It makes room by dropping the
- * instance that ended longest ago or, if none has ended, a key that was not looked up recently.
- * Both count as evictions, except for an instance that ended so long ago that no event can mean it
+ * Both are bounded by a number of instances. `evict` decides what a full table does before it is
+ * frozen: it makes room, or it refuses new instances. It makes room by dropping the instance that
+ * ended longest ago or, if none has ended, a key that was not looked up recently. Both count as
+ * evictions, except for an instance that ended so long ago that no event can mean it
  * any more: a table of file objects is always full of those, and nothing is lost with them.
  *
  * Source: docs/etl-format.md sections 16.2 and 16.3.
@@ -60,7 +60,7 @@ struct lifetimes_key; /* private */
 
 /* Initialise it with lifetimes_init(). Only one consumer may use it: it has no lock. */
 struct lifetimes {
-	struct map index;           /* key_mix() -> index in keys */
+	struct map index;           /* key -> index in keys */
 	struct lifetimes_key *keys; /* owned */
 	uint32_t key_count;         /* slots in use or on the free list */
 	size_t key_capacity;

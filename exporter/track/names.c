@@ -222,7 +222,7 @@ bool names_may_be_cut(const char *image, size_t size)
 	       !text_ends_nocase(image, size, ".exe", 4);
 }
 
-bool names_begins_so(const char *whole, size_t whole_size, const char *image, size_t size)
+bool names_is_beginning(const char *whole, size_t whole_size, const char *image, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		if ((unsigned char)image[i] >= 0x80 ||
@@ -289,7 +289,7 @@ const char *names_text(const struct names *names, uint32_t label)
 		       intern_text(registry_strings(names->registry), label, NULL);
 }
 
-uint32_t names_give(struct names *names, const char *name, size_t size, uint32_t otherwise)
+uint32_t names_given_label(struct names *names, const char *name, size_t size, uint32_t otherwise)
 {
 	uint64_t hash;
 	uint32_t label;
@@ -312,7 +312,7 @@ void names_set_given_limit(struct names *names, size_t most)
 	names->most_given = most;
 }
 
-void names_restart_giving(struct names *names)
+void names_forget_given(struct names *names)
 {
 	map_done(&names->given);
 }

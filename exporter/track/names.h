@@ -56,7 +56,7 @@ bool names_may_be_cut(const char *image, size_t size);
 
 /* Whether a cut name can be the beginning of a whole image name. Only ASCII is compared, because
  * the cut name is in an unknown code page. */
-bool names_begins_so(const char *whole, size_t whole_size, const char *image, size_t size);
+bool names_is_beginning(const char *whole, size_t whole_size, const char *image, size_t size);
 
 /* Returns the text of a label that is the name of a program; NULL if it is `_unknown` or the
  * like. */
@@ -66,11 +66,11 @@ const char *names_text(const struct names *names, uint32_t label);
  * Returns the label id of a name that a rule gives. If the limit of given names is reached and this
  * one is new, it is counted as refused, and the function returns `otherwise`.
  */
-uint32_t names_give(struct names *names, const char *name, size_t size, uint32_t otherwise);
+uint32_t names_given_label(struct names *names, const char *name, size_t size, uint32_t otherwise);
 
 void names_set_given_limit(struct names *names, size_t most);
 /* Forgets which names were given: the rules have changed. */
-void names_restart_giving(struct names *names);
+void names_forget_given(struct names *names);
 
 uint64_t names_refused(const struct names *names); /* names that the limit refused, for health */
 

@@ -8,10 +8,11 @@
  * family has since replaced the label set by the overflow series. Threads are stored with the id of
  * their owner. A process stays in the table while it runs or still owns threads.
  *
- * The program file is not a sum: a sample with the value 1 exists while at least one process uses
- * the file. The number of users is counted by a hash of the labels that are shown.
+ * Info metrics are no sums: a sample with the value 1 exists while at least one process has its
+ * labels. The processes of a sample are counted by the address of its cells, because beyond a limit
+ * on series those with different labels share one.
  *
- * Both tables are bounded. Processes and threads that do not fit are counted as refused, and the
+ * All tables are bounded. Processes and threads that do not fit are counted as refused, and the
  * gauges lack them.
  */
 #include <etw/provider.h>
@@ -87,7 +88,7 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 	return gauges->instances && gauges->threads;
 }
 
-static void add(cell *at, int64_t amount)
+static void add_to_cell(cell *at, int64_t amount)
 {
 	if (at) {
 		cell_move(at, (uint64_t)amount);
@@ -111,15 +112,15 @@ static void rename_process(struct process_gauges *gauges, struct gauge_process *
 	}
 	process->label = label;
 	if (process->alive) {
-		add(process->instance_cell, -1);
+		add_to_cell(process->instance_cell, -1);
 		process->instance_cell =
 			cell_of(gauges, gauges->instances, label, process->provider);
-		add(process->instance_cell, 1);
+		add_to_cell(process->instance_cell, 1);
 	}
 	if (process->threads > 0) {
-		add(process->thread_cell, -(int64_t)process->threads);
+		add_to_cell(process->thread_cell, -(int64_t)process->threads);
 		process->thread_cell = cell_of(gauges, gauges->threads, label, gauges->provider);
-		add(process->thread_cell, process->threads);
+		add_to_cell(process->thread_cell, process->threads);
 	}
 }
 
@@ -133,20 +134,20 @@ static void set_alive(struct process_gauges *gauges, struct gauge_process *proce
 		process->instance_cell =
 			cell_of(gauges, gauges->instances, process->label, process->provider);
 	}
-	add(process->instance_cell, alive ? 1 : -1);
+	add_to_cell(process->instance_cell, alive ? 1 : -1);
 }
 
-static struct gauge_process *find(const struct process_gauges *gauges, uint32_t process_id)
+static struct gauge_process *find_process(const struct process_gauges *gauges, uint32_t process_id)
 {
 	const uint64_t *process = map_find(&gauges->by_id, process_id);
 
 	return process ? (struct gauge_process *)(uintptr_t)*process : NULL;
 }
 
-static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t process_id,
-					 uint32_t label, uint32_t provider)
+static struct gauge_process *find_or_add_process(struct process_gauges *gauges, uint32_t process_id,
+						 uint32_t label, uint32_t provider)
 {
-	struct gauge_process *process = find(gauges, process_id);
+	struct gauge_process *process = find_process(gauges, process_id);
 	uint64_t *place;
 
 	if (process || gauges->by_id.count >= gauges->process_limit) {
@@ -182,7 +183,7 @@ void process_gauges_process(struct process_gauges *gauges, enum lifetime_change 
 	struct gauge_process *process;
 
 	if (change == LIFETIME_STOP) {
-		process = find(gauges, process_id);
+		process = find_process(gauges, process_id);
 		if (process) {
 			set_alive(gauges, process, false);
 			rename_process(gauges, process, label);
@@ -190,7 +191,7 @@ void process_gauges_process(struct process_gauges *gauges, enum lifetime_change 
 		}
 		return;
 	}
-	process = find_or_add(gauges, process_id, label, provider);
+	process = find_or_add_process(gauges, process_id, label, provider);
 	if (!process) {
 		gauges->refused_processes++;
 		return;
@@ -218,7 +219,7 @@ void process_gauges_rename(struct process_gauges *gauges,
 static void remove_thread(struct process_gauges *gauges, uint32_t thread_id)
 {
 	const uint64_t *owner = map_find(&gauges->owners, thread_id);
-	struct gauge_process *process = owner ? find(gauges, (uint32_t)*owner) : NULL;
+	struct gauge_process *process = owner ? find_process(gauges, (uint32_t)*owner) : NULL;
 
 	if (!owner) {
 		return;
@@ -226,7 +227,7 @@ static void remove_thread(struct process_gauges *gauges, uint32_t thread_id)
 	map_remove(&gauges->owners, thread_id);
 	if (process) {
 		process->threads--;
-		add(process->thread_cell, -1);
+		add_to_cell(process->thread_cell, -1);
 		remove_if_unused(gauges, process);
 	}
 }
@@ -241,7 +242,7 @@ static bool add_thread(struct process_gauges *gauges, uint32_t thread_id, uint32
 		return false;
 	}
 	owner = map_put(&gauges->owners, thread_id, NULL);
-	process = owner ? find_or_add(gauges, process_id, label, gauges->provider) : NULL;
+	process = owner ? find_or_add_process(gauges, process_id, label, gauges->provider) : NULL;
 	if (!process) {
 		if (owner) {
 			map_remove(&gauges->owners, thread_id);
@@ -253,7 +254,7 @@ static bool add_thread(struct process_gauges *gauges, uint32_t thread_id, uint32
 	if (process->threads++ == 0) {
 		process->thread_cell = cell_of(gauges, gauges->threads, label, gauges->provider);
 	}
-	add(process->thread_cell, 1);
+	add_to_cell(process->thread_cell, 1);
 	return true;
 }
 
@@ -285,31 +286,72 @@ void process_gauges_clear(struct process_gauges *gauges)
 
 		set_alive(gauges, process, false);
 		if (process->threads > 0) {
-			add(process->thread_cell, -(int64_t)process->threads);
+			add_to_cell(process->thread_cell, -(int64_t)process->threads);
 		}
 	}
 	process_gauges_done(gauges);
 }
 
-/* ---- samples that several processes share ---- */
+/* ---- info metrics ---- */
+
+struct info_row {
+	uint32_t ids[INFO_LABELS_MAX];
+	cell *cells; /* of the sample with these labels, or of an overflow series */
+	int64_t since;
+};
+
+bool info_metric_init(struct info_metric *info, const struct family_options *declaration,
+		      struct registry *registry, struct shard *shard, uint32_t limit,
+		      struct etw_error *err)
+{
+	*info = (struct info_metric){
+		.registry = registry,
+		.shard = shard,
+		.label_count = declaration->label_count,
+		.limit = limit,
+	};
+	info->family = registry_family(registry, declaration, err);
+	return info->family != NULL;
+}
+
+void info_metric_done(struct info_metric *info)
+{
+	free_processes(&info->by_process);
+	map_done(&info->users);
+}
+
+static struct info_row *row_at(uint64_t value)
+{
+	return (struct info_row *)(uintptr_t)value;
+}
+
+void info_metric_clear(struct info_metric *info)
+{
+	size_t at = 0;
+	const struct map_slot *slot;
+
+	while ((slot = map_next(&info->by_process, &at))) {
+		cells_hide(info->family, row_at(slot->value)->cells);
+	}
+	info_metric_done(info);
+}
 
 /* One process fewer has the sample; the last one takes it with it. */
-static void remove_user(struct map *users, struct family *family, cell *cells)
+static void remove_user(struct info_metric *info, cell *cells)
 {
-	uint64_t *count = map_find(users, (uintptr_t)cells);
+	uint64_t *count = map_find(&info->users, (uintptr_t)cells);
 
 	if (count && --*count == 0) {
-		map_remove(users, (uintptr_t)cells);
-		cells_hide(family, cells);
+		map_remove(&info->users, (uintptr_t)cells);
+		cells_hide(info->family, cells);
 	}
 }
 
 /* Returns the cells of the sample that shows the labels; NULL without memory. */
-static cell *add_user(struct map *users, struct family *family, struct shard *shard,
-		      const uint32_t *ids)
+static cell *add_user(struct info_metric *info, const uint32_t *ids)
 {
-	cell *cells = family_cells(family, shard, ids, NULL);
-	uint64_t *count = cells ? map_put(users, (uintptr_t)cells, NULL) : NULL;
+	cell *cells = family_cells(info->family, info->shard, ids, NULL);
+	uint64_t *count = cells ? map_put(&info->users, (uintptr_t)cells, NULL) : NULL;
 
 	if (!count) {
 		return NULL;
@@ -320,102 +362,105 @@ static cell *add_user(struct map *users, struct family *family, struct shard *sh
 	return cells;
 }
 
+/* Moves a process to the sample of its present labels. Without memory it stays where it is. */
+static void move_row(struct info_metric *info, struct info_row *row, const uint32_t *ids)
+{
+	size_t size = info->label_count * sizeof *ids;
+	cell *cells = memcmp(row->ids, ids, size) != 0 ? add_user(info, ids) : NULL;
+
+	if (cells) {
+		remove_user(info, row->cells);
+		memcpy(row->ids, ids, size);
+		row->cells = cells;
+	}
+}
+
+void info_metric_set(struct info_metric *info, uint32_t process_id, const uint32_t *ids,
+		     int64_t since)
+{
+	const uint64_t *known = map_find(&info->by_process, process_id);
+	struct info_row *row = NULL;
+	uint64_t *place;
+
+	if (known) {
+		move_row(info, row_at(*known), ids);
+		return;
+	}
+	if (info->by_process.count < info->limit) {
+		row = malloc(sizeof *row);
+		if (!row) {
+			memory_note_loss();
+		}
+	}
+	place = row ? map_put(&info->by_process, process_id, NULL) : NULL;
+	if (place) {
+		row->cells = add_user(info, ids);
+	}
+	if (!place || !row->cells) {
+		info->refused++;
+		map_remove(&info->by_process, process_id);
+		free(row);
+		return;
+	}
+	memcpy(row->ids, ids, info->label_count * sizeof *ids);
+	row->since = since;
+	*place = (uintptr_t)row;
+}
+
+void info_metric_forget(struct info_metric *info, uint32_t process_id, int64_t time)
+{
+	const uint64_t *known = map_find(&info->by_process, process_id);
+	struct info_row *row = known ? row_at(*known) : NULL;
+
+	if (row && row->since < time) {
+		map_remove(&info->by_process, process_id);
+		remove_user(info, row->cells);
+		free(row);
+	}
+}
+
+void info_metric_refresh(struct info_metric *info, info_labels_function *labels_of, void *context)
+{
+	size_t at = 0;
+	const struct map_slot *slot;
+
+	while ((slot = map_next(&info->by_process, &at))) {
+		struct info_row *row = row_at(slot->value);
+		uint32_t ids[INFO_LABELS_MAX];
+
+		memcpy(ids, row->ids, sizeof ids);
+		if (labels_of(context, (uint32_t)slot->key, ids)) {
+			move_row(info, row, ids);
+		}
+	}
+}
+
+const struct family_options process_info_family = {
+	.name = "etw_process_info",
+	.help = "Accounts and terminal sessions of running processes, by process name; always 1.",
+	.type = FAMILY_GAUGE,
+	.labels = { "process", "owner", "terminal_session" },
+	.label_count = 3,
+	.dynamic_labels = 0x7,
+};
+
 /* ---- program files ---- */
 
-enum {
-	IMAGE_LABELS = 4,
-	/* Older systems cut ImageFileName to 14 or 15 bytes (docs/etl-format.md section 15). */
-	CUT_SIZE = 14,
-};
-
-struct shown_image {
-	uint32_t ids[IMAGE_LABELS]; /* process, provider, path, checksum */
-	cell *cells;                /* of the sample with these labels, or of an overflow series */
-	int64_t time;
-};
+/* Older systems cut ImageFileName to 14 or 15 bytes (docs/etl-format.md section 15). */
+enum { CUT_SIZE = 14 };
 
 const struct family_options image_info_family = {
 	.name = "etw_process_image_info",
 	.help = "Program files of running processes, with their checksum; always 1.",
 	.type = FAMILY_GAUGE,
 	.labels = { "process", "provider", "path", "checksum" },
-	.label_count = IMAGE_LABELS,
+	.label_count = 4,
 	.dynamic_labels = 0xd, /* every label except the provider */
 };
 
-bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
-		     uint32_t limit, struct etw_error *err)
-{
-	*info = (struct image_info){ .registry = registry, .shard = shard, .limit = limit };
-	info->family = registry_family(registry, &image_info_family, err);
-	info->provider = intern_own(registry_strings(registry), "Windows Kernel");
-	return info->family != NULL;
-}
-
-void image_info_done(struct image_info *info)
-{
-	free_processes(&info->by_process);
-	map_done(&info->users);
-}
-
-void image_info_forget(struct image_info *info, uint32_t process_id, int64_t time)
-{
-	const uint64_t *place = info->family ? map_find(&info->by_process, process_id) : NULL;
-	struct shown_image *shown;
-
-	if (!place) {
-		return;
-	}
-	shown = (struct shown_image *)(uintptr_t)*place;
-	if (shown->time >= time) {
-		return;
-	}
-	map_remove(&info->by_process, process_id);
-	remove_user(&info->users, info->family, shown->cells);
-	free(shown);
-}
-
-void image_info_rename(struct image_info *info,
-		       uint32_t (*label_of)(void *context, uint32_t process_id), void *context)
-{
-	const struct map_slot *entry;
-	size_t at = 0;
-
-	while ((entry = map_next(&info->by_process, &at))) {
-		struct shown_image *shown = (struct shown_image *)(uintptr_t)entry->value;
-		uint32_t label = label_of(context, (uint32_t)entry->key), former = shown->ids[0];
-		cell *cells;
-
-		if (label == INTERN_NONE || former == label) {
-			continue;
-		}
-		shown->ids[0] = label;
-		cells = add_user(&info->users, info->family, info->shard, shown->ids);
-		if (cells) {
-			remove_user(&info->users, info->family, shown->cells);
-			shown->cells = cells;
-		} else {
-			shown->ids[0] = former;
-		}
-	}
-}
-
-void image_info_clear(struct image_info *info)
-{
-	size_t at = 0;
-	const struct map_slot *entry;
-
-	while ((entry = map_next(&info->by_process, &at))) {
-		const struct shown_image *shown = (struct shown_image *)(uintptr_t)entry->value;
-
-		cells_hide(info->family, shown->cells);
-	}
-	image_info_done(info);
-}
-
 /* Whether a program with this label has the name of the image: the names are equal, or the label is
  * a name that an older system cut. */
-static bool is_program(const struct image_info *info, uint32_t program, const char *name,
+static bool is_program(const struct info_metric *info, uint32_t program, const char *name,
 		       size_t size)
 {
 	size_t label_size;
@@ -426,38 +471,12 @@ static bool is_program(const struct image_info *info, uint32_t program, const ch
 	       (label_size >= CUT_SIZE && text_starts_nocase(name, size, text, label_size));
 }
 
-static void show_image(struct image_info *info, uint32_t process_id,
-		       const struct shown_image *image)
-{
-	struct shown_image *shown = NULL;
-	uint64_t *place;
-
-	if (info->by_process.count < info->limit) {
-		shown = malloc(sizeof *shown);
-		if (!shown) {
-			memory_note_loss();
-		}
-	}
-	place = shown ? map_put(&info->by_process, process_id, NULL) : NULL;
-	if (place) {
-		*shown = *image;
-		shown->cells = add_user(&info->users, info->family, info->shard, image->ids);
-	}
-	if (!place || !shown->cells) {
-		info->refused++;
-		map_remove(&info->by_process, process_id);
-		free(shown);
-		return;
-	}
-	*place = (uintptr_t)shown;
-}
-
-void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
+void image_info_announce(struct info_metric *info, uint32_t process_id, uint32_t label,
 			 uint32_t program, const char *path, size_t size, uint32_t checksum,
 			 int64_t time)
 {
 	struct intern *strings = registry_strings(info->registry);
-	struct shown_image image = { .ids = { label, info->provider, 0, 0 }, .time = time };
+	uint32_t ids[INFO_LABELS_MAX];
 	size_t name = size;
 	char text[16];
 	int length;
@@ -470,127 +489,9 @@ void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t 
 		return;
 	}
 	length = snprintf(text, sizeof text, "0x%08x", (unsigned)checksum);
-	image.ids[2] = intern_add(strings, path, size);
-	image.ids[3] = intern_add(strings, text, (size_t)length);
-	show_image(info, process_id, &image);
-}
-
-/* ---- etw_process_info ---- */
-
-struct shown_process {
-	uint32_t ids[PROCESS_INFO_LABELS];
-	cell *cells; /* of the sample with these labels, or of the overflow series */
-};
-
-const struct family_options process_info_family = {
-	.name = "etw_process_info",
-	.help = "Accounts and terminal sessions of running processes, by process name; always 1.",
-	.type = FAMILY_GAUGE,
-	.labels = { "process", "owner", "terminal_session" },
-	.label_count = PROCESS_INFO_LABELS,
-	.dynamic_labels = 0x7,
-};
-
-bool process_info_init(struct process_info *info, struct registry *registry, struct shard *shard,
-		       uint32_t limit, struct etw_error *err)
-{
-	*info = (struct process_info){ .shard = shard, .limit = limit };
-	info->family = registry_family(registry, &process_info_family, err);
-	return info->family != NULL;
-}
-
-static struct shown_process *shown_at(uint64_t value)
-{
-	return (struct shown_process *)(uintptr_t)value;
-}
-
-void process_info_done(struct process_info *info)
-{
-	free_processes(&info->by_process);
-	map_done(&info->users);
-}
-
-void process_info_clear(struct process_info *info)
-{
-	size_t at = 0;
-	const struct map_slot *slot;
-
-	while ((slot = map_next(&info->by_process, &at))) {
-		cells_hide(info->family, shown_at(slot->value)->cells);
-	}
-	process_info_done(info);
-}
-
-static void move(struct process_info *info, struct shown_process *shown, const uint32_t *ids)
-{
-	cell *cells = NULL;
-
-	if (memcmp(shown->ids, ids, sizeof shown->ids) != 0) {
-		cells = add_user(&info->users, info->family, info->shard, ids);
-	}
-	if (cells) {
-		remove_user(&info->users, info->family, shown->cells);
-		memcpy(shown->ids, ids, sizeof shown->ids);
-		shown->cells = cells;
-	}
-}
-
-void process_info_set(struct process_info *info, uint32_t process_id,
-		      const uint32_t ids[PROCESS_INFO_LABELS])
-{
-	const uint64_t *known = map_find(&info->by_process, process_id);
-	struct shown_process *shown = NULL;
-	uint64_t *place;
-
-	if (known) {
-		move(info, shown_at(*known), ids);
-		return;
-	}
-	if (info->by_process.count < info->limit) {
-		shown = malloc(sizeof *shown);
-		if (!shown) {
-			memory_note_loss();
-		}
-	}
-	place = shown ? map_put(&info->by_process, process_id, NULL) : NULL;
-	if (place) {
-		shown->cells = add_user(&info->users, info->family, info->shard, ids);
-	}
-	if (!place || !shown->cells) {
-		info->refused++;
-		map_remove(&info->by_process, process_id);
-		free(shown);
-		return;
-	}
-	memcpy(shown->ids, ids, sizeof shown->ids);
-	*place = (uintptr_t)shown;
-}
-
-void process_info_forget(struct process_info *info, uint32_t process_id)
-{
-	const uint64_t *known = map_find(&info->by_process, process_id);
-	struct shown_process *shown = known ? shown_at(*known) : NULL;
-
-	if (shown) {
-		map_remove(&info->by_process, process_id);
-		remove_user(&info->users, info->family, shown->cells);
-		free(shown);
-	}
-}
-
-void process_info_refresh(struct process_info *info,
-			  bool (*labels_of)(void *context, uint32_t process_id,
-					    uint32_t ids[PROCESS_INFO_LABELS]),
-			  void *context)
-{
-	size_t at = 0;
-	const struct map_slot *slot;
-
-	while ((slot = map_next(&info->by_process, &at))) {
-		uint32_t ids[PROCESS_INFO_LABELS];
-
-		if (labels_of(context, (uint32_t)slot->key, ids)) {
-			move(info, shown_at(slot->value), ids);
-		}
-	}
+	ids[0] = label;
+	ids[1] = intern_own(strings, "Windows Kernel");
+	ids[2] = intern_add(strings, path, size);
+	ids[3] = intern_add(strings, text, (size_t)length);
+	info_metric_set(info, process_id, ids, time);
 }

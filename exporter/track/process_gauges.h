@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state gauges of processes: etw_process_instances, etw_process_threads and
+ * The state gauges of processes: etw_process_instances, etw_process_threads, etw_process_info and
  * etw_process_image_info. Only one consumer uses it, so it has no lock.
  *
  * Source: docs/metrics.md.
@@ -28,11 +28,11 @@
 struct process_gauges {
 	struct family *instances; /* NULL: not enabled */
 	struct family *threads;
-	struct shard *shard; /* borrowed */
+	struct shard *shard;      /* borrowed */
 	uint32_t provider;        /* label id */
 	uint32_t second_provider; /* likewise, of Microsoft-Windows-Kernel-Process */
-	struct map by_id;    /* process id -> struct gauge_process *, owned */
-	struct map owners;   /* thread id -> process id, of running threads only */
+	struct map by_id;         /* process id -> struct gauge_process *, owned */
+	struct map owners;        /* thread id -> process id, of running threads only */
 	uint32_t process_limit;
 	uint32_t thread_limit;
 	uint64_t refused_processes; /* processes that are not counted in the gauges, because of the
@@ -68,91 +68,64 @@ void process_gauges_rename(struct process_gauges *gauges,
 void process_gauges_thread(struct process_gauges *gauges, enum lifetime_change change,
 			   uint32_t thread_id, uint32_t process_id, uint32_t label);
 
-/* ---- program files ---- */
+/* ---- info metrics ---- */
 
 /*
- * The program file of a running process: of all images that it loads, the one that has the name of
- * the process. Several instances can share a program file; it is shown while one of them runs.
+ * An info metric of processes: 1 for each label set that at least one running process has, so that
+ * queries can join the labels to families that have only the name. etw_process_info says whose a
+ * process is, etw_process_image_info which file its program is in: of all images that it loads, the
+ * one that has the name of the process.
  */
 
-struct image_info {
+enum { INFO_LABELS_MAX = 4 };
+
+struct info_metric {
 	struct registry *registry; /* borrowed */
 	struct shard *shard;       /* borrowed */
 	struct family *family;     /* NULL: not enabled */
-	uint32_t provider;         /* label id */
-	struct map by_process;     /* process id -> struct shown_image *, owned */
+	size_t label_count;
+	struct map by_process; /* process id -> struct info_row *, owned */
 	struct map users; /* cells, as a number -> number of processes that share them; beyond a
 			     limit on series, those with different labels do */
 	uint32_t limit;   /* the most processes */
 	uint64_t refused; /* processes that are not shown, because of the limit */
 };
 
-extern const struct family_options image_info_family;
+/* Label ids: process, owner, terminal_session; and process, provider, path, checksum. */
+extern const struct family_options process_info_family, image_info_family;
 
-bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
-		     uint32_t limit, struct etw_error *err);
-void image_info_done(struct image_info *info);
-void image_info_clear(struct image_info *info);
+/* Registers the family that is declared. */
+bool info_metric_init(struct info_metric *info, const struct family_options *declaration,
+		      struct registry *registry, struct shard *shard, uint32_t limit,
+		      struct etw_error *err);
+/* Frees the memory; the samples stay. A zeroed struct is fine. */
+void info_metric_done(struct info_metric *info);
+/* Frees the memory and hides the samples. */
+void info_metric_clear(struct info_metric *info);
+
+/* The process runs, with these label ids, one for each label of the family. since: if it is new
+ * here, the raw time at which an event said so; LIFETIME_ALWAYS if that does not matter. */
+void info_metric_set(struct info_metric *info, uint32_t process_id, const uint32_t *ids,
+		     int64_t since);
+
+/* A process has ended, or another one starts with its id, at a raw time: removes its labels, unless
+ * they were set with that time or a later one, because then they are those of the next process. */
+void info_metric_forget(struct info_metric *info, uint32_t process_id, int64_t time);
+
+/* Sets ids[], which has the present label ids of a process, to those that it should have. Returns
+ * false if they stay. */
+typedef bool info_labels_function(void *context, uint32_t process_id, uint32_t *ids);
+
+/* Asks for the labels of all processes again. */
+void info_metric_refresh(struct info_metric *info, info_labels_function *labels_of, void *context);
 
 /*
  * The process has loaded an image at a raw time. label: label id of the process's present name.
  * program: label id of the name of its program. path: UTF-8, as users write it. The image is
  * ignored if it is not the program file, or if the process has one already.
  */
-void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
+void image_info_announce(struct info_metric *info, uint32_t process_id, uint32_t label,
 			 uint32_t program, const char *path, size_t size, uint32_t checksum,
 			 int64_t time);
-
-/* As process_gauges_rename(). */
-void image_info_rename(struct image_info *info,
-		       uint32_t (*label_of)(void *context, uint32_t process_id), void *context);
-
-/* The process has ended, or another process starts with its id, so it no longer uses its program
- * file. An image that was loaded at `time` or later stays. */
-void image_info_forget(struct image_info *info, uint32_t process_id, int64_t time);
-
-/* ---- etw_process_info ---- */
-
-/*
- * The gauge etw_process_info: whose a running process is. It is 1 for each combination of name,
- * account and terminal session that at least one running process has, so that queries can join it
- * to families that have only the name. Only one consumer uses it, so it has no lock.
- *
- * Source: docs/metrics.md.
- */
-
-enum { PROCESS_INFO_LABELS = 3 }; /* process, owner, terminal_session */
-
-struct process_info {
-	struct shard *shard;   /* borrowed */
-	struct family *family; /* NULL: not enabled */
-	struct map by_process; /* process id -> struct shown_process *, owned */
-	struct map users;      /* cells, as a number -> number of processes that share them; beyond
-				  a limit on series, those with different labels do */
-	uint32_t limit;        /* the most processes */
-	uint64_t refused;      /* processes that are not shown, because of the limit */
-};
-
-extern const struct family_options process_info_family;
-
-bool process_info_init(struct process_info *info, struct registry *registry, struct shard *shard,
-		       uint32_t limit, struct etw_error *err);
-/* Frees it; the samples stay. */
-void process_info_done(struct process_info *info);
-/* Frees it, with its samples. */
-void process_info_clear(struct process_info *info);
-
-/* The process runs, with these label ids. */
-void process_info_set(struct process_info *info, uint32_t process_id,
-		      const uint32_t ids[PROCESS_INFO_LABELS]);
-/* The process has ended. */
-void process_info_forget(struct process_info *info, uint32_t process_id);
-
-/* Asks for the labels of all processes again. labels_of returns false if a process is not known any
- * more: then its labels stay. */
-void process_info_refresh(struct process_info *info,
-			  bool (*labels_of)(void *context, uint32_t process_id,
-					    uint32_t ids[PROCESS_INFO_LABELS]),
-			  void *context);
 
 #endif

@@ -197,7 +197,7 @@ static void add_process(struct process_memory *memory, uint32_t label,
 }
 
 /* Moves the gauges of a row to the values of the reading. */
-static void show(struct memory_row *row)
+static void show_row(struct memory_row *row)
 {
 	for (unsigned i = 0; i < PROCESS_MEMORY_FAMILIES; i++) {
 		if (row->cells[i]) {
@@ -216,7 +216,7 @@ static void end_reading(struct process_memory *memory)
 
 	while ((slot = map_next(&memory->by_name, &at))) {
 		if (row_at(slot)->seen) {
-			show(row_at(slot));
+			show_row(row_at(slot));
 		}
 	}
 	do { /* a map must not change while it is walked through */
@@ -243,7 +243,7 @@ static uint64_t read_pages(struct cursor *cursor, uint8_t pointer_size)
 	return pages <= ADDRESS_SPACE_PAGES ? pages * PAGE_BYTES : 0;
 }
 
-void process_memory_take_event(struct process_memory *memory, enum memory_reader reader,
+void process_memory_read_event(struct process_memory *memory, enum memory_reader reader,
 			       const struct etw_record *record, memory_label_function *label,
 			       void *context)
 {
@@ -271,7 +271,7 @@ void process_memory_take_event(struct process_memory *memory, enum memory_reader
 	end_reading(memory);
 }
 
-void process_memory_take_list(struct process_memory *memory, const struct etw_process_memory *list,
+void process_memory_read_list(struct process_memory *memory, const struct etw_process_memory *list,
 			      size_t count, memory_label_function *label, void *context)
 {
 	if (!begin_reading(memory, MEMORY_OF_LIST)) {

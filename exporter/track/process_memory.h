@@ -62,18 +62,16 @@ void process_memory_done(struct process_memory *memory);
 /* Sets the gauges back to 0. */
 void process_memory_clear(struct process_memory *memory);
 
-/* Returns the label id of a process. */
 typedef uint32_t memory_label_function(void *context, uint32_t process_id);
 
 /*
- * Takes a reading. The payload is that of an event with this version; it may be damaged: processes
- * that it does not contain whole are left out.
+ * Show the reading of an event, or that of a list. The payload of the event may be damaged:
+ * processes that it does not contain whole are left out. label returns the label id of a process.
  */
-void process_memory_take_event(struct process_memory *memory, enum memory_reader reader,
+void process_memory_read_event(struct process_memory *memory, enum memory_reader reader,
 			       const struct etw_record *record, memory_label_function *label,
 			       void *context);
-void process_memory_take_list(struct process_memory *memory,
-			      const struct etw_process_memory *list, size_t count,
-			      memory_label_function *label, void *context);
+void process_memory_read_list(struct process_memory *memory, const struct etw_process_memory *list,
+			      size_t count, memory_label_function *label, void *context);
 
 #endif

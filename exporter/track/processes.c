@@ -206,7 +206,7 @@ static uint32_t image_of_cut(struct processes *processes, uint32_t process_id, c
 
 	if (found) {
 		whole = intern_text(processes->found_texts, (uint32_t)*found, &whole_size);
-		if (names_begins_so(whole, whole_size, name, size)) {
+		if (names_is_beginning(whole, whole_size, name, size)) {
 			return names_label(processes->names, whole, whole_size);
 		}
 	}

@@ -109,7 +109,7 @@ static void put_in_list(struct top_sketch *sketch, uint32_t number)
 	*bucket = number;
 }
 
-static void take_out_of_list(struct top_sketch *sketch, uint32_t number)
+static void remove_from_chain(struct top_sketch *sketch, uint32_t number)
 {
 	uint32_t *link = bucket_of(sketch, sketch->counters[number].key);
 
@@ -181,7 +181,7 @@ void top_sketch_add(struct top_sketch *sketch, uint64_t key, uint64_t weight)
 	}
 	if (number == NO_COUNTER) {
 		number = sketch->heap[0];
-		take_out_of_list(sketch, number);
+		remove_from_chain(sketch, number);
 		sketch->counters[number].key = key;
 		sketch->counters[number].error = sketch->counters[number].count;
 		put_in_list(sketch, number);
@@ -388,7 +388,7 @@ static void find_labels(struct top_paths *top, struct top_path *path)
 }
 
 /* Makes the list from the whole ring and shows it in place of the previous list. */
-static void show(struct top_paths *top)
+static void show_list(struct top_paths *top)
 {
 	struct top_path *chosen = top->listed + top->places;
 	uint32_t count = choose(top, chosen);
@@ -460,7 +460,7 @@ void top_paths_time(struct top_paths *top, int64_t time)
 	for (uint64_t i = 1; i < ended && i <= TOP_PATHS_SLICES; i++) {
 		next_slice(top);
 	}
-	show(top);
+	show_list(top);
 	next_slice(top);
 }
 
@@ -475,6 +475,6 @@ void top_paths_add(struct top_paths *top, const struct top_write *write)
 void top_paths_end(struct top_paths *top)
 {
 	if (top->family && top->start != ETW_RECORD_NO_TIME) {
-		show(top);
+		show_list(top);
 	}
 }

@@ -4,9 +4,9 @@
  * consumer uses it, so it has no lock.
  *
  * The minute is measured in event time and slides: every ten seconds the list is made again from
- * sketches of the last six slices of ten seconds. A new path replaces one of the
- * list only if it has twice as many bytes, so that two paths with nearly the same bytes do not
- * alternate. A value is a lower bound of the bytes written.
+ * sketches of the last six slices of ten seconds. A new path replaces one of the list only if it
+ * has twice as many bytes, so that two paths with nearly the same bytes do not alternate. A value
+ * is a lower bound of the bytes written.
  */
 #ifndef TRACK_TOP_PATHS_H
 #define TRACK_TOP_PATHS_H

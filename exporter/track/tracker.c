@@ -19,7 +19,8 @@
  * processes and threads; the others are added by a feature that a derived field needs, or by a
  * gauge of a collector. Event classes are resolved against this set (attribution.c), so a record
  * that announces nothing costs one comparison. A new announcement needs a bit, rows in
- * attribution.c, a function in announce.c and, unless it is always on, a place in enabled_by().
+ * attribution.c, a function in announce.c and, unless it is always on, a place in
+ * tracker_enabled_by().
  *
  * Only the consumer uses the tables. It publishes their statistics as atomics for other threads.
  */
@@ -94,8 +95,8 @@ void tracker_publish_all(struct tracker *tracker)
 	publish_table(tracker, TABLE_PROCESS, (uint64_t)processes->count + process_images->count,
 		      processes->evictions + process_images->evictions +
 			      tracker->gauges.refused_processes + tracker->image_info.refused +
-				      tracker->process_info.refused +
-			      tracker->memory.refused + tracker->processes.identities.refused +
+			      tracker->process_info.refused + tracker->memory.refused +
+			      tracker->processes.identities.refused +
 			      names_refused(tracker->processes.names));
 	publish_table(tracker, TABLE_THREAD, threads->count,
 		      threads->evictions + tracker->gauges.refused_threads +
@@ -300,12 +301,14 @@ static bool make_parts(struct tracker *tracker, struct etw_error *err)
 				 err)) {
 		return false;
 	}
-	if (options->image_info && !image_info_init(&tracker->image_info, registry, options->shard,
-						    options->processes, err)) {
+	if (options->image_info &&
+	    !info_metric_init(&tracker->image_info, &image_info_family, registry, options->shard,
+			      options->processes, err)) {
 		return false;
 	}
-	if (options->process_info && !process_info_init(&tracker->process_info, registry,
-							options->shard, options->processes, err)) {
+	if (options->process_info &&
+	    !info_metric_init(&tracker->process_info, &process_info_family, registry,
+			      options->shard, options->processes, err)) {
 		return false;
 	}
 	if (options->top_paths && !top_paths_init(&tracker->top_paths, registry, options->shard,
@@ -372,8 +375,8 @@ void tracker_reset(struct tracker *tracker)
 	clear_tables(tracker);
 	process_gauges_clear(&tracker->gauges);
 	process_memory_clear(&tracker->memory);
-	image_info_clear(&tracker->image_info);
-	process_info_clear(&tracker->process_info);
+	info_metric_clear(&tracker->image_info);
+	info_metric_clear(&tracker->process_info);
 	disks_clear(&tracker->disks);
 	top_paths_clear(&tracker->top_paths);
 	for (unsigned i = 0; i < FILE_BYTES_COUNT; i++) {
@@ -394,8 +397,8 @@ void tracker_free(struct tracker *tracker)
 	files_done(&tracker->files);
 	process_gauges_done(&tracker->gauges);
 	process_memory_done(&tracker->memory);
-	image_info_done(&tracker->image_info);
-	process_info_done(&tracker->process_info);
+	info_metric_done(&tracker->image_info);
+	info_metric_done(&tracker->process_info);
 	top_paths_done(&tracker->top_paths);
 	names_free(tracker->own_names);
 	intern_free(tracker->texts);
@@ -611,7 +614,7 @@ static uint32_t label_of_process(void *context, uint32_t process_id)
 	return tracker_label(context, process_id);
 }
 
-void tracker_take_memory(struct tracker *tracker, const struct etw_process_memory *list,
+void tracker_read_memory(struct tracker *tracker, const struct etw_process_memory *list,
 			 size_t count)
 {
 	struct etw_record now = *tracker->now.record;
@@ -619,7 +622,7 @@ void tracker_take_memory(struct tracker *tracker, const struct etw_process_memor
 	/* The labels are those at the time of the last record. */
 	now.raw_time = tracker->observed_time;
 	tracker->now.record = &now;
-	process_memory_take_list(&tracker->memory, list, count, label_of_process, tracker);
+	process_memory_read_list(&tracker->memory, list, count, label_of_process, tracker);
 	tracker_forget_record(tracker);
 	tracker_publish_all(tracker);
 }

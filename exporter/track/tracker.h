@@ -82,10 +82,10 @@ struct tracker_options {
 	size_t path_group_count;
 	/* Whether the state gauges of a collector are enabled (docs/metrics.md). The tracker
 	 * registers only the families of enabled ones. */
-	bool process_gauges;     /* etw_process_instances, etw_process_threads */
-	bool disk_info;          /* etw_disk_info, etw_disk_volume_info */
-	bool image_info;         /* etw_process_image_info */
-	bool process_info;       /* etw_process_info */
+	bool process_gauges; /* etw_process_instances, etw_process_threads */
+	bool disk_info;      /* etw_disk_info, etw_disk_volume_info */
+	bool image_info;     /* etw_process_image_info */
+	bool process_info;   /* etw_process_info */
 	/* Microsoft-Windows-Kernel-Process sets the gauges of processes where the kernel's events
 	 * do not: in one of several live sessions, because all of them have its events. */
 	bool processes_of_provider;
@@ -109,11 +109,11 @@ struct tracker *tracker_new(const struct tracker_options *options, struct etw_er
 void tracker_free(struct tracker *tracker);
 
 /*
- * Changes the configuration from the next record on. Event classes must be prepared
- * again, and tracker_choose_ahead() must be called again. It takes features, state gauges, path
- * groups and limits from `next`; strings_bytes and borrowed members stay. The tracker keeps what it
- * knows, except for tables that nothing needs any more. New features and state gauges begin with
- * what records announce from now on. Returns false without memory: new parts may then be missing.
+ * Changes the configuration from the next record on. Event classes must be prepared again, and
+ * tracker_choose_ahead() must be called again. It takes features, state gauges, path groups and
+ * limits from `next`; strings_bytes and borrowed members stay. The tracker keeps what it knows,
+ * except for tables that nothing needs any more. New features and state gauges begin with what
+ * records announce from now on. Returns false without memory: new parts may then be missing.
  */
 bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 		    struct etw_error *err);
@@ -183,7 +183,8 @@ void tracker_learn(struct tracker *tracker, const struct etw_record *record,
  * that no filter drops. */
 void tracker_count(struct tracker *tracker);
 
-/* Shows what has not been shown yet. Call it when no record follows before a tracker_reset(). */
+/* Shows the list of the most written paths up to now. Call it when no record follows before a
+ * tracker_reset(). */
 void tracker_end(struct tracker *tracker);
 
 /*
@@ -198,20 +199,22 @@ void tracker_own_thread(struct tracker *tracker, uint32_t thread_id, uint32_t pr
 /*
  * Add what a live session finds on the machine, at its start and later: the drive letter or mount
  * folder of a device, disks, partitions, services. The parameters are those of the callbacks of
- * struct event_sink (include/etw/source.h). Texts are UTF-8, and NULL where the sink has NULL. What
- * a record says about a disk or a partition stays until it is found again. tracker_reset() forgets
- * all of it.
+ * struct etw_event_sink (include/etw/source.h). Texts are UTF-8, and NULL where the sink has NULL.
+ * What a record says about a disk or a partition stays until it is found again. tracker_reset()
+ * forgets all of it.
  */
 void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char *dos_path);
 void tracker_find_disk(struct tracker *tracker, uint32_t disk, const char *model,
 		       uint32_t bytes_per_sector);
 void tracker_find_partition(struct tracker *tracker, uint32_t disk, uint32_t partition,
 			    const char *volume, const char *file_system);
-/* Takes the list of all processes with their memory; it is valid during the call. */
-void tracker_take_memory(struct tracker *tracker, const struct etw_process_memory *list,
-			 size_t count);
 void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t tag,
 			  const char *name);
+
+/* Sets the gauges of process memory from the list of all processes, which a live session reads. The
+ * list is borrowed during the call. */
+void tracker_read_memory(struct tracker *tracker, const struct etw_process_memory *list,
+			 size_t count);
 
 /* Whether the tracker uses these facts; otherwise a live session need not find them. */
 bool tracker_uses_volumes(const struct tracker *tracker);
@@ -219,8 +222,8 @@ bool tracker_uses_disks(const struct tracker *tracker);
 bool tracker_uses_services(const struct tracker *tracker);
 bool tracker_uses_memory(const struct tracker *tracker);
 
-/* Calls visit for each process that an event has named, in no particular order: with its id, and the
- * label ids of its name and of its program's name. */
+/* Calls visit for each process that an event has named, in no particular order: with its id, and
+ * the label ids of its name and of its program's name. */
 void tracker_each_process(const struct tracker *tracker,
 			  void (*visit)(void *context, uint32_t process_id, uint32_t name,
 					uint32_t image),
@@ -259,7 +262,9 @@ bool tracker_outlived(struct tracker *tracker);
 bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64_t *instance);
 
 /* ---- health: any thread may call these ---- */
-/* The pipeline fills in the last two, which are tables of the rules. */
+
+/* The tables whose entries and evictions health shows. The pipeline fills in the last two, which
+ * belong to the rule engine. */
 enum tracker_table {
 	TABLE_PROCESS,
 	TABLE_THREAD,

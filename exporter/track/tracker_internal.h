@@ -172,8 +172,8 @@ struct tracker_record {
 
 	bool started; /* the start of the request was found: see tracker_ends_request() */
 	uint8_t start_opcode;
-	uint32_t start_process; /* label id */
-	int64_t started_at;     /* raw time of the start */
+	uint32_t start_process;                     /* label id */
+	int64_t started_at;                         /* raw time of the start */
 	uint64_t start_file_key, start_file_object; /* 0: the start has none */
 
 	struct scheduler_switch switched; /* CSwitch */
@@ -210,8 +210,8 @@ struct tracker {
 	struct process_gauges gauges;
 	struct process_memory memory;
 	struct disks disks;
-	struct image_info image_info;
-	struct process_info process_info;
+	struct info_metric image_info;
+	struct info_metric process_info;
 	struct top_paths top_paths;
 	struct disk_cause disk_cause;
 
@@ -296,7 +296,7 @@ void tracker_publish_shares(struct tracker *tracker);
 void tracker_announce(struct tracker *tracker, uint32_t announces);
 /* Sets the labels of a process in etw_process_info. context: the tracker. Returns false if the
  * process is not known at the time of the current record. */
-bool tracker_info_labels(void *context, uint32_t process_id, uint32_t ids[PROCESS_INFO_LABELS]);
+bool tracker_info_labels(void *context, uint32_t process_id, uint32_t *ids);
 /* Passes the process of a StackWalk record to stack_owners. */
 void tracker_announce_stack(struct tracker *tracker);
 

@@ -17,7 +17,9 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define SERVICE_KEY_NAME "etw_exporter"
+/* The name of the service and of its source of event log entries. */
+#define SERVICE_KEY_NAME  "etw_exporter"
+#define SERVICE_WIDE_NAME L"etw_exporter"
 
 /* The phases of a service, in the order in which they follow each other. */
 enum service_phase { PHASE_NONE, PHASE_STARTING, PHASE_SERVING, PHASE_STOPPING, PHASE_STOPPED };
@@ -81,9 +83,9 @@ typedef char *service_absolute_path(const char *path);
 bool service_command_line(struct etw_text *line, const char *program, int argc, char **argv,
 			  service_absolute_path *absolute, struct etw_error *err);
 
+/* ---- states ---- */
+
 /*
- * ---- states ----
- *
  * Phases only move forward: after a request to stop, a start that completes is no longer reported.
  * While the service starts or stops, each report has a greater checkpoint than the one before;
  * otherwise the manager assumes that the service hangs.
@@ -137,9 +139,6 @@ void service_on_record(void (*record)(void *context), void *context);
 bool service_record(void); /* Returns false if it is refused. */
 
 /* ---- the event log ---- */
-
-/* The name of the service and of its source of event log entries. */
-#define SERVICE_WIDE_NAME L"etw_exporter"
 
 /* Registers the source of event log entries. program: full path (UTF-8) of the file that has its
  * message. */

@@ -126,13 +126,13 @@ static void time_rendering(const struct stand *stand, const char *what, uint64_t
 	size_t size = 0;
 
 	inner = inner > 200 ? 200 : inner;
-	exposition_write(stand->registry, take, &size);
+	exposition_write(stand->registry, NULL, take, &size);
 	for (unsigned run = 0; run < runs; run++) {
 		uint64_t start_ns = os_monotonic_ns();
 
 		for (uint64_t i = 0; i < inner; i++) {
 			size = 0;
-			exposition_write(stand->registry, take, &size);
+			exposition_write(stand->registry, NULL, take, &size);
 		}
 		times[run] = (double)(os_monotonic_ns() - start_ns) / (double)inner / (double)lines;
 	}
@@ -386,7 +386,7 @@ static void scrape_on(void *context)
 	while (!atomic_load_explicit(&beside->done, memory_order_relaxed)) {
 		size_t size = 0;
 
-		exposition_write(beside->registry, take, &size);
+		exposition_write(beside->registry, NULL, take, &size);
 		beside->pages++;
 	}
 }

@@ -95,7 +95,7 @@ int bench_encode(int argc, char **argv)
 		return 2;
 	}
 	registry = bench_registry(series);
-	exposition_write_as(registry, &(struct exposition_options){ 0 }, append, &page);
+	exposition_write(registry, NULL, append, &page);
 	for (unsigned long i = 0; i < 3 * runs; i++) {
 		uint64_t start_ns = os_thread_cpu_ns();
 		unsigned long which = i % 3;
@@ -278,8 +278,7 @@ static void render_on(void *context)
 		uint64_t start_ns = os_monotonic_ns();
 		size_t size = 0;
 
-		exposition_write_as(scraper->registry, &(struct exposition_options){ 0 },
-				    count_bytes, &size);
+		exposition_write(scraper->registry, NULL, count_bytes, &size);
 		scraper->pages++;
 		while (scraper->pace == EACH_SECOND && !is_done(scraper) &&
 		       os_monotonic_ns() - start_ns < UINT64_C(1000000000)) {
@@ -295,7 +294,7 @@ static uint64_t total_of(struct registry *registry, const char *family)
 	uint64_t sum = 0;
 	size_t size = strlen(family);
 
-	exposition_write_as(registry, &(struct exposition_options){ 0 }, append, &page);
+	exposition_write(registry, NULL, append, &page);
 	for (const char *line = page.data; line && *line; line = strchr(line, '\n') + 1) {
 		if (strncmp(line, family, size) == 0 && line[size] == '{') {
 			sum += strtoull(strstr(line, "} ") + 2, NULL, 10);

@@ -113,7 +113,7 @@ static struct etw_text page_of_running(struct running *running)
 {
 	struct program now;
 
-	reload_look(running->reload, take_registry, NULL);
+	reload_use_setup(running->reload, take_registry, NULL);
 	now.setup = (struct setup){ .registry = registry };
 	return program_page(&now);
 }

@@ -131,7 +131,7 @@ static void replay(const struct etw_source_file_options *file)
 		if (!health || !runner_run(runner, &err)) {
 			fail("no run", err.text, strlen(err.text));
 		}
-		exposition_write(setup.registry, add_chunk, &page);
+		exposition_write(setup.registry, NULL, add_chunk, &page);
 		runner_session(runner, 0, &session);
 		check_page(&page, session.statistics.records);
 		text_free(&page);

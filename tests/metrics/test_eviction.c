@@ -548,7 +548,7 @@ static void a_scrape_never_shows_the_labels_of_one_with_the_value_of_another(voi
 		cell_add(meanwhile.cells[i], 3);
 	}
 	shard_tend(fixture.shard, 0, SECOND);
-	exposition_write(fixture.registry, reuse_meanwhile, &meanwhile);
+	exposition_write(fixture.registry, NULL, reuse_meanwhile, &meanwhile);
 	text_add_char(&meanwhile.page, '\0');
 	assert_true(meanwhile.calls > 1);
 	assert_int_equal(meanwhile.reused, 0);
@@ -628,7 +628,7 @@ static void a_sorted_page_has_no_samples_that_were_given_back(void **state)
 	fill(&fixture);
 	shard_tend(fixture.shard, 10 * SECOND, 11 * MINUTE);
 	count(&fixture, "nnn", 0, 1);
-	assert_true(exposition_write_as(fixture.registry, &options, append, &page));
+	assert_true(exposition_write(fixture.registry, &options, append, &page));
 	for (line = strstr(page.data, "etw_events_total{"); line;
 	     line = strstr(line + 1, "\netw_events_total{"), lines++) {
 		line += *line == '\n';

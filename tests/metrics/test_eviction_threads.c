@@ -123,7 +123,7 @@ static void scrape(void *context)
 	while (!atomic_load(&shared->done)) {
 		struct etw_text page = { 0 };
 
-		exposition_write(shared->registry, append, &page);
+		exposition_write(shared->registry, NULL, append, &page);
 		text_add_char(&page, '\0');
 		atomic_fetch_add(&shared->wrong, wrong_lines(page.data));
 		text_free(&page);

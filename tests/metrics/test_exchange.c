@@ -284,7 +284,7 @@ static void scrape(void *context)
 		struct etw_text page = { 0 };
 		const char *first, *second;
 
-		exposition_write(meanwhile->registry, append, &page);
+		exposition_write(meanwhile->registry, NULL, append, &page);
 		text_add(&page, "", 1);
 		first = strstr(page.data, "# TYPE a_total ");
 		second = first ? strstr(first + 1, "# TYPE a_total ") : NULL;

@@ -310,11 +310,9 @@ static void a_big_page_goes_out_in_chunks(void **state)
 	struct fixture *fixture = *state;
 	struct chunks chunks = { 0 };
 	const char *at, *end;
-	size_t size;
 
 	fill(fixture, COUNT);
-	size = exposition_write(fixture->registry, take_chunk, &chunks);
-	assert_int_equal(size, chunks.total);
+	assert_true(exposition_write(fixture->registry, NULL, take_chunk, &chunks));
 	assert_true(chunks.count > 10);
 	assert_true(chunks.largest < 80 * 1024);
 	at = strstr(chunks.page.data, "\nmany_total{");
@@ -340,7 +338,7 @@ static void rendering_ends_when_the_client_is_gone(void **state)
 	struct chunks chunks = { .refuse_at = 2 };
 
 	fill(fixture, 20000);
-	assert_int_equal(exposition_write(fixture->registry, take_chunk, &chunks), 0);
+	assert_false(exposition_write(fixture->registry, NULL, take_chunk, &chunks));
 	assert_int_equal(chunks.count, 2);
 	text_free(&chunks.page);
 }
@@ -360,11 +358,11 @@ static void only_requested_families_are_rendered(void **state)
 	const struct exposition_options requested = { .requested = is_named_x, .context = &asked };
 
 	/* No such family yet: an empty page, which is no failure. */
-	assert_true(exposition_write_as(fixture->registry, &requested, take_chunk, &chunks));
+	assert_true(exposition_write(fixture->registry, &requested, take_chunk, &chunks));
 	assert_int_equal(chunks.count, 0);
 	assert_int_equal(asked, 3); /* the registry's own families */
 	family_add(declare(fixture, &options), fixture->shard, NULL, 3);
-	assert_true(exposition_write_as(fixture->registry, &requested, take_chunk, &chunks));
+	assert_true(exposition_write(fixture->registry, &requested, take_chunk, &chunks));
 	assert_string_equal(chunks.page.data, "# HELP x_total X.\n# TYPE x_total counter\n"
 					      "x_total 3\n");
 	text_free(&chunks.page);
@@ -377,7 +375,7 @@ static struct etw_text sorted_page(struct fixture *fixture, enum exposition_form
 	const struct exposition_options options = { .format = format, .sorted = true };
 	struct chunks chunks = { 0 };
 
-	assert_true(exposition_write_as(fixture->registry, &options, take_chunk, &chunks));
+	assert_true(exposition_write(fixture->registry, &options, take_chunk, &chunks));
 	return chunks.page;
 }
 
@@ -582,7 +580,7 @@ static void a_sorted_page_has_the_lines_of_one_that_is_not(void **state)
 		const char *fault;
 		size_t count;
 
-		assert_true(exposition_write_as(fixture->registry, &plain, take_chunk, &chunks));
+		assert_true(exposition_write(fixture->registry, &plain, take_chunk, &chunks));
 		assert_int_equal(sorted.size, chunks.page.size);
 		assert_true(memcmp(sorted.data, chunks.page.data, sorted.size) != 0);
 		if (i == 0) {
@@ -644,7 +642,7 @@ static void sorted_rendering_ends_when_the_client_is_gone(void **state)
 	struct chunks chunks = { .refuse_at = 2 };
 
 	fill(fixture, 20000);
-	assert_int_equal(exposition_write_as(fixture->registry, &options, take_chunk, &chunks), 0);
+	assert_int_equal(exposition_write(fixture->registry, &options, take_chunk, &chunks), 0);
 	assert_int_equal(chunks.count, 2);
 	text_free(&chunks.page);
 }

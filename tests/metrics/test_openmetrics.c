@@ -38,7 +38,7 @@ static struct etw_text page_of(struct registry *registry, bool created)
 						    .requested = is_under_test };
 	struct etw_text page = { 0 };
 
-	assert_true(exposition_write_as(registry, &options, append, &page));
+	assert_true(exposition_write(registry, &options, append, &page));
 	assert_false(page.failed);
 	return page;
 }

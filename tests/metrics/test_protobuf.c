@@ -163,7 +163,7 @@ static struct etw_text page_in_order(struct fixture *fixture, bool sorted)
 						    .requested = is_under_test };
 	struct etw_text page = { 0 };
 
-	assert_true(exposition_write_as(fixture->registry, &options, append, &page));
+	assert_true(exposition_write(fixture->registry, &options, append, &page));
 	assert_false(page.failed);
 	return page;
 }

@@ -91,10 +91,10 @@ static void scrape(void *context)
 
 	while (!atomic_load(&shared->done)) {
 		struct etw_text page = { 0 };
-		size_t size = exposition_write(shared->registry, append, &page), lines;
+		size_t lines;
 		uint64_t sum;
 
-		assert_int_equal(size, page.size);
+		assert_true(exposition_write(shared->registry, NULL, append, &page));
 		sum = sum_of(&page, "etw_events_total", &lines);
 		assert_true(sum >= last);
 		assert_true(lines <= LIMIT + 2);

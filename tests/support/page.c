@@ -22,9 +22,8 @@ static bool append(void *context, const char *bytes, size_t size)
 struct etw_text page_of(struct registry *registry)
 {
 	struct etw_text page = { 0 };
-	size_t size = exposition_write(registry, append, &page);
 
-	assert_int_equal(size, page.size);
+	assert_true(exposition_write(registry, NULL, append, &page));
 	assert_false(page.failed);
 	return page;
 }

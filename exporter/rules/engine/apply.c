@@ -231,8 +231,8 @@ static NOINLINE void set_gauge(struct rule_engine *engine, cell *cells, uint64_t
 	}
 }
 
-static void add(struct rule_engine *engine, const struct compiled_rule *rule, cell *cells,
-		uint64_t amount, const struct etw_record *record)
+static void add_to_cells(struct rule_engine *engine, const struct compiled_rule *rule, cell *cells,
+			 uint64_t amount, const struct etw_record *record)
 {
 	if (rule->histogram) {
 		cells_observe(rule->family, engine->shard, cells, amount);
@@ -428,7 +428,7 @@ static NOINLINE enum event_result add_amount(struct rule_engine *engine,
 	}
 	cells = get_cells(engine, compiled, rule);
 	if (cells) {
-		add(engine, rule, cells, amount, record);
+		add_to_cells(engine, rule, cells, amount, record);
 	}
 	return APPLIED;
 }
@@ -527,8 +527,8 @@ static enum value_state read_key(struct rule_engine *engine, struct compiled_rul
 }
 
 /* Stores the time since the start, which rules read as a value of the stop. */
-static void take_duration(const struct rule_engine *engine, struct compiled_span *stop,
-			  int64_t start, int64_t end)
+static void set_duration(const struct rule_engine *engine, struct compiled_span *stop,
+			 int64_t start, int64_t end)
 {
 	enum duration_verdict verdict =
 		duration_between(&engine->clock, start, end, &stop->duration);
@@ -561,7 +561,7 @@ static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rule
 				       stop->captured)) {
 			stop->state = VALUE_UNKNOWN;
 		} else {
-			take_duration(engine, stop, start, record->raw_time);
+			set_duration(engine, stop, start, record->raw_time);
 			continue;
 		}
 		stop->duration_state = stop->state;

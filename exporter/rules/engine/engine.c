@@ -308,7 +308,7 @@ static bool replace_spans(struct rule_engine *engine, const struct rule_set *for
 		}
 		numbers[i] = j < former->span_count ? (uint16_t)j : SPAN_NEW;
 	}
-	spans_take(engine->spans, spans, numbers);
+	spans_take_over(engine->spans, spans, numbers);
 	spans_free(spans);
 	free(numbers);
 	return true;

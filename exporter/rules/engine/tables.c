@@ -31,7 +31,7 @@
 
 enum { NO_ENTRY = UINT32_MAX };
 
-struct entry {
+struct span_start {
 	uint64_t key; /* its key in the map */
 	int64_t time;
 	uint32_t next, previous; /* neighbours in the span's list; next also links free entries */
@@ -45,10 +45,10 @@ struct span_list {
 };
 
 struct spans {
-	struct map places;     /* key -> index of the entry */
-	struct entry *entries; /* owned; SPANS_MAX entries, allocated with the first start */
-	uint32_t used;         /* entries from this index on have never been used */
-	uint32_t free;         /* first entry of the free list */
+	struct map places;          /* key -> index of the entry */
+	struct span_start *entries; /* owned; SPANS_MAX entries, allocated with the first start */
+	uint32_t used;              /* entries from this index on have never been used */
+	uint32_t free;              /* first entry of the free list */
 	struct spans_statistics statistics;
 	uint64_t served; /* entries that have had a stop */
 	uint64_t skew;
@@ -96,7 +96,7 @@ void spans_free(struct spans *spans)
 
 static void append(struct spans *spans, struct span_list *list, uint32_t index)
 {
-	struct entry *entry = &spans->entries[index];
+	struct span_start *entry = &spans->entries[index];
 
 	entry->next = NO_ENTRY;
 	entry->previous = list->last;
@@ -110,7 +110,7 @@ static void append(struct spans *spans, struct span_list *list, uint32_t index)
 
 static void unlink_entry(struct spans *spans, struct span_list *list, uint32_t index)
 {
-	struct entry *entry = &spans->entries[index];
+	struct span_start *entry = &spans->entries[index];
 
 	if (entry->previous != NO_ENTRY) {
 		spans->entries[entry->previous].next = entry->next;
@@ -124,9 +124,9 @@ static void unlink_entry(struct spans *spans, struct span_list *list, uint32_t i
 	}
 }
 
-static void take_out(struct spans *spans, struct span_list *list, uint32_t index)
+static void remove_start(struct spans *spans, struct span_list *list, uint32_t index)
 {
-	struct entry *entry = &spans->entries[index];
+	struct span_start *entry = &spans->entries[index];
 
 	unlink_entry(spans, list, index);
 	map_remove(&spans->places, entry->key);
@@ -140,7 +140,7 @@ static void take_out(struct spans *spans, struct span_list *list, uint32_t index
 static void give_up(struct spans *spans, struct span_list *list, uint32_t index)
 {
 	spans->statistics.unmatched_starts += !spans->entries[index].served;
-	take_out(spans, list, index);
+	remove_start(spans, list, index);
 }
 
 static void time_out(struct spans *spans, struct span_list *list, int64_t now)
@@ -171,7 +171,7 @@ static void evict_oldest(struct spans *spans)
 }
 
 /* Returns the index of a free entry; NO_ENTRY without memory. */
-static uint32_t take_free(struct spans *spans)
+static uint32_t find_free(struct spans *spans)
 {
 	uint32_t index;
 
@@ -214,7 +214,7 @@ uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t ti
 	if (found) {
 		give_up(spans, list, (uint32_t)*found);
 	}
-	index = take_free(spans);
+	index = find_free(spans);
 	found = index != NO_ENTRY ? map_put(&spans->places, place, NULL) : NULL;
 	if (!found) {
 		if (index != NO_ENTRY) {
@@ -225,7 +225,7 @@ uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t ti
 		return NULL;
 	}
 	*found = index;
-	spans->entries[index] = (struct entry){ .key = place, .time = time };
+	spans->entries[index] = (struct span_start){ .key = place, .time = time };
 	append(spans, list, index);
 	spans->statistics.entries++;
 	return spans->entries[index].captured;
@@ -265,14 +265,14 @@ bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, in
 	}
 	*start = spans->entries[index].time;
 	memcpy(captured, spans->entries[index].captured, sizeof spans->entries->captured);
-	take_out(spans, &spans->lists[span], index);
+	remove_start(spans, &spans->lists[span], index);
 	return true;
 }
 
 bool spans_use(struct spans *spans, size_t span, uint64_t key, int64_t time, uint32_t *captured)
 {
 	uint32_t index = find_start(spans, span, key, time);
-	struct entry *entry;
+	struct span_start *entry;
 
 	if (index == NO_ENTRY) {
 		return false;
@@ -306,13 +306,14 @@ void spans_reset(struct spans *spans)
 }
 
 /* Takes over the starts of a list. Returns how many of them have had no stop. */
-static uint64_t take_list(struct spans *spans, size_t span, const struct spans *from, size_t number)
+static uint64_t copy_starts(struct spans *spans, size_t span, const struct spans *from,
+			    size_t number)
 {
 	uint32_t index = from->lists[number].first;
 	uint64_t unserved = 0;
 
 	while (index != NO_ENTRY) {
-		const struct entry *entry = &from->entries[index];
+		const struct span_start *entry = &from->entries[index];
 		/* place_of() is its own inverse, so it returns the key here. */
 		uint32_t *captured =
 			spans_start(spans, span, place_of(number, entry->key), entry->time);
@@ -328,7 +329,7 @@ static uint64_t take_list(struct spans *spans, size_t span, const struct spans *
 	return unserved;
 }
 
-void spans_take(struct spans *spans, const struct spans *from, const uint16_t *numbers)
+void spans_take_over(struct spans *spans, const struct spans *from, const uint16_t *numbers)
 {
 	const struct spans_statistics *before = &from->statistics;
 	struct spans_statistics *now = &spans->statistics;
@@ -337,7 +338,7 @@ void spans_take(struct spans *spans, const struct spans *from, const uint16_t *n
 	for (size_t i = 0; i < spans->count; i++) {
 		if (numbers[i] != SPAN_NEW) {
 			/* spans_start() counts those that time out while they are taken over. */
-			left -= take_list(spans, i, from, numbers[i]);
+			left -= copy_starts(spans, i, from, numbers[i]);
 		}
 	}
 	now->evictions += before->evictions;
@@ -405,7 +406,7 @@ static uint64_t gauge_place(uint64_t instance, const cell *cells)
 	return hash_u64(instance) * UINT64_C(0xd6e8feb86659fd93) ^ (uint64_t)(uintptr_t)cells;
 }
 
-static void take_out_gauge(struct gauges *gauges, uint32_t index)
+static void remove_gauge(struct gauges *gauges, uint32_t index)
 {
 	struct gauge_entry *entry = &gauges->entries[index];
 
@@ -482,10 +483,10 @@ void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t 
 			return;
 		}
 		/* Two pairs of instance and sample have one hash: only one of them can be kept. */
-		take_out_gauge(gauges, (uint32_t)*place);
+		remove_gauge(gauges, (uint32_t)*place);
 	}
 	if (gauges->entries[gauges->at].cells) {
-		take_out_gauge(gauges, gauges->at);
+		remove_gauge(gauges, gauges->at);
 		gauges->evictions++;
 	}
 	put_in(gauges, gauges->at, instance, cells, value, time);
@@ -501,7 +502,7 @@ void gauges_end_instance(struct gauges *gauges, uint64_t instance, int64_t until
 		uint32_t next = gauges->entries[index].next;
 
 		if (gauges->entries[index].time <= until) {
-			take_out_gauge(gauges, index);
+			remove_gauge(gauges, index);
 		}
 		index = next;
 	}
@@ -511,7 +512,7 @@ void gauges_leave(struct gauges *gauges, bool (*has)(void *context, const cell *
 {
 	for (uint32_t i = 0; gauges->entries && i < GAUGES_MAX; i++) {
 		if (gauges->entries[i].cells && has(context, gauges->entries[i].cells)) {
-			take_out_gauge(gauges, i);
+			remove_gauge(gauges, i);
 		}
 	}
 }
@@ -520,7 +521,7 @@ void gauges_reset(struct gauges *gauges)
 {
 	for (uint32_t i = 0; gauges->entries && i < GAUGES_MAX; i++) {
 		if (gauges->entries[i].cells) {
-			take_out_gauge(gauges, i);
+			remove_gauge(gauges, i);
 		}
 	}
 	gauges->at = 0;

@@ -60,7 +60,7 @@ void spans_miss(struct spans *spans, bool start);
  * span i of this table, or SPAN_NEW. Counts continue; starts whose span is not in this table count
  * as unmatched.
  */
-void spans_take(struct spans *spans, const struct spans *from, const uint16_t *numbers);
+void spans_take_over(struct spans *spans, const struct spans *from, const uint16_t *numbers);
 
 enum { SPAN_NEW = UINT16_MAX };
 

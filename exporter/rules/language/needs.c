@@ -112,7 +112,7 @@ static void warn_of_kernel_event(const struct collector *collector,
 /* ---- providers ---- */
 
 /* A provider that a session enables. */
-struct request {
+struct enabled_provider {
 	const struct etw_provider_spec *spec;
 	const struct collector
 		*collector; /* the collector that has it in `needs`; NULL: a session has it */
@@ -124,10 +124,10 @@ struct request {
 	bool has_guid;
 };
 
-struct requests {
+struct enabled_providers {
 	const struct rule_set *set;
 	const struct etw_configured_manifests *manifests;
-	struct request *list; /* owned */
+	struct enabled_provider *list; /* owned */
 	size_t count;
 };
 
@@ -166,32 +166,32 @@ static const char *known_name(const struct etw_configured_manifests *manifests, 
 	return NULL;
 }
 
-static void resolve(const struct requests *requests, struct request *request)
+static void resolve(const struct enabled_providers *enabled, struct enabled_provider *provider)
 {
-	bool by_name = etw_provider_spec_nameless(request->spec);
+	bool by_name = etw_provider_spec_nameless(provider->spec);
 	const char *name;
 	struct etw_guid guid;
 
-	request->name = request->spec->name;
-	request->guid = request->spec->guid;
-	request->has_guid = !by_name;
-	for (size_t i = 0; (name = known_name(requests->manifests, i, &guid)) != NULL; i++) {
-		if (by_name ? is_name(name, request->name) :
-			      etw_guid_equal(&guid, &request->guid)) {
-			request->name = name;
-			request->guid = guid;
-			request->has_guid = true;
+	provider->name = provider->spec->name;
+	provider->guid = provider->spec->guid;
+	provider->has_guid = !by_name;
+	for (size_t i = 0; (name = known_name(enabled->manifests, i, &guid)) != NULL; i++) {
+		if (by_name ? is_name(name, provider->name) :
+			      etw_guid_equal(&guid, &provider->guid)) {
+			provider->name = name;
+			provider->guid = guid;
+			provider->has_guid = true;
 			return;
 		}
 	}
 }
 
-static void add_request(struct requests *requests, const struct request *request)
+static void add_provider(struct enabled_providers *enabled, const struct enabled_provider *provider)
 {
-	struct request *to = &requests->list[requests->count++];
+	struct enabled_provider *to = &enabled->list[enabled->count++];
 
-	*to = *request;
-	resolve(requests, to);
+	*to = *provider;
+	resolve(enabled, to);
 }
 
 /* Returns the node that names the provider in an entry of a list. */
@@ -206,43 +206,45 @@ static const struct yaml_node *entry_at(const struct yaml_node *list, size_t ind
 }
 
 /* kernel: sessions have kernel events, so that providers that replace them are not asked for. */
-static void add_needs(struct requests *requests, const struct collector *collector, bool on,
+static void add_needs(struct enabled_providers *enabled, const struct collector *collector, bool on,
 		      bool kernel)
 {
 	const struct yaml_node *needs = yaml_find(yaml_root(collector->tree), "needs");
-	struct request request = { .collector = collector, .counts = on, .tree = collector->tree };
+	struct enabled_provider provider = { .collector = collector,
+					     .counts = on,
+					     .tree = collector->tree };
 
 	for (size_t i = 0; i < collector->provider_count; i++) {
-		request.spec = &collector->providers[i];
-		request.at = entry_at(yaml_find(needs, "providers"), i);
-		add_request(requests, &request);
+		provider.spec = &collector->providers[i];
+		provider.at = entry_at(yaml_find(needs, "providers"), i);
+		add_provider(enabled, &provider);
 	}
-	request.counts = on && !kernel;
+	provider.counts = on && !kernel;
 	for (size_t i = 0; i < collector->substitute_count; i++) {
-		request.spec = &collector->substitutes[i];
-		request.at = entry_at(yaml_find(needs, "without_kernel"), i);
-		add_request(requests, &request);
+		provider.spec = &collector->substitutes[i];
+		provider.at = entry_at(yaml_find(needs, "without_kernel"), i);
+		add_provider(enabled, &provider);
 	}
 }
 
-static void add_session(struct requests *requests, const struct config *config,
+static void add_session(struct enabled_providers *enabled, const struct config *config,
 			const struct config_session *session)
 {
 	const struct yaml_node *sessions = yaml_find(yaml_root(config->tree), "sessions");
-	struct request request = { .counts = true, .tree = config->tree };
+	struct enabled_provider provider = { .counts = true, .tree = config->tree };
 
 	for (size_t i = 0; i < session->provider_count; i++) {
 		const struct yaml_node *keys = yaml_find(sessions, session->name);
 
-		request.spec = &session->providers[i];
-		request.at = entry_at(yaml_find(keys, "providers"), i);
-		add_request(requests, &request);
+		provider.spec = &session->providers[i];
+		provider.at = entry_at(yaml_find(keys, "providers"), i);
+		add_provider(enabled, &provider);
 	}
 }
 
-static bool list_requests(struct requests *requests, const struct config *config)
+static bool list_providers(struct enabled_providers *enabled, const struct config *config)
 {
-	const struct rule_set *set = requests->set;
+	const struct rule_set *set = enabled->set;
 	size_t count = 0;
 
 	for (size_t i = 0; i < set->collector_count; i++) {
@@ -251,15 +253,15 @@ static bool list_requests(struct requests *requests, const struct config *config
 	for (size_t i = 0; i < config->session_count; i++) {
 		count += config->sessions[i].provider_count;
 	}
-	requests->list = calloc(count + 1, sizeof *requests->list);
-	if (!requests->list) {
+	enabled->list = calloc(count + 1, sizeof *enabled->list);
+	if (!enabled->list) {
 		return false;
 	}
 	for (size_t i = 0; i < set->collector_count; i++) {
-		add_needs(requests, set->collectors[i], set->infos[i].on, config->kernel_events);
+		add_needs(enabled, set->collectors[i], set->infos[i].on, config->kernel_events);
 	}
 	for (size_t i = 0; i < config->session_count; i++) {
-		add_session(requests, config, &config->sessions[i]);
+		add_session(enabled, config, &config->sessions[i]);
 	}
 	return true;
 }
@@ -267,18 +269,19 @@ static bool list_requests(struct requests *requests, const struct config *config
 /* ---- events of providers ---- */
 
 /* Whether the `needs` of the collector contain the request. */
-static bool is_of(const struct request *request, const struct collector *collector)
+static bool is_of(const struct enabled_provider *provider, const struct collector *collector)
 {
-	return request->collector && request->collector == collector;
+	return provider->collector && provider->collector == collector;
 }
 
 /* Whether the request may be about the provider of the pattern. */
-static bool is_about(const struct request *request, const struct event_pattern *event)
+static bool is_about(const struct enabled_provider *provider, const struct event_pattern *event)
 {
-	if (event->by_guid ? !request->has_guid : !request->name) {
+	if (event->by_guid ? !provider->has_guid : !provider->name) {
 		return true; /* the program cannot know */
 	}
-	return event_pattern_is_provider(event, request->name ? request->name : "", &request->guid);
+	return event_pattern_is_provider(event, provider->name ? provider->name : "",
+					 &provider->guid);
 }
 
 static bool takes_id(const struct etw_provider_spec *spec, uint16_t id)
@@ -318,17 +321,17 @@ static bool passes(const struct etw_provider_spec *spec, const struct event_patt
 }
 
 /* Offers the names of providers that the program knows, and of those that are requested. */
-static void offer_names(const struct requests *requests, struct nearest *nearest)
+static void offer_names(const struct enabled_providers *enabled, struct nearest *nearest)
 {
 	struct etw_guid guid;
 	const char *name;
 
-	for (size_t i = 0; (name = known_name(requests->manifests, i, &guid)) != NULL; i++) {
+	for (size_t i = 0; (name = known_name(enabled->manifests, i, &guid)) != NULL; i++) {
 		nearest_offer(nearest, name);
 	}
-	for (size_t i = 0; nearest->size > 0 && i < requests->count; i++) {
-		if (requests->list[i].name) {
-			nearest_offer(nearest, requests->list[i].name);
+	for (size_t i = 0; nearest->size > 0 && i < enabled->count; i++) {
+		if (enabled->list[i].name) {
+			nearest_offer(nearest, enabled->list[i].name);
 		}
 	}
 }
@@ -340,33 +343,35 @@ static void offer_names(const struct requests *requests, struct nearest *nearest
 	IS_MEANT(nearest) ? "; did you mean '" : "", IS_MEANT(nearest) ? (nearest).best : "", \
 		IS_MEANT(nearest) ? "'?" : ""
 
-static void warn_of_missing(const struct requests *requests, const struct collector *collector,
-			    const struct event_pattern *event, const struct yaml_node *at)
+static void warn_of_missing(const struct enabled_providers *enabled,
+			    const struct collector *collector, const struct event_pattern *event,
+			    const struct yaml_node *at)
 {
 	struct nearest nearest = { .word = event->provider };
 
 	if (!event->by_guid) {
 		nearest.size = event->provider_size;
-		offer_names(requests, &nearest);
+		offer_names(enabled, &nearest);
 	}
 	yaml_warning(collector->tree, at,
 		     "no session is asked for '%s': 'needs' does not name this provider%s%s%s",
 		     at->text, MEANT(nearest));
 }
 
-static void warn_of_event(const struct requests *requests, const struct collector *collector,
-			  const struct event_pattern *event, const struct yaml_node *at)
+static void warn_of_event(const struct enabled_providers *enabled,
+			  const struct collector *collector, const struct event_pattern *event,
+			  const struct yaml_node *at)
 {
 	struct known_events known;
 	bool named = false, good = event->scope != EVENTS_PROVIDER;
 
-	known_events_find(&known, event, requests->manifests);
-	for (size_t i = 0; i < requests->count && !good; i++) {
-		const struct request *request = &requests->list[i];
+	known_events_find(&known, event, enabled->manifests);
+	for (size_t i = 0; i < enabled->count && !good; i++) {
+		const struct enabled_provider *provider = &enabled->list[i];
 
-		if ((request->counts || is_of(request, collector)) && is_about(request, event)) {
+		if ((provider->counts || is_of(provider, collector)) && is_about(provider, event)) {
 			named = true;
-			good = passes(request->spec, event, &known);
+			good = passes(provider->spec, event, &known);
 		}
 	}
 	known_events_done(&known);
@@ -377,7 +382,7 @@ static void warn_of_event(const struct requests *requests, const struct collecto
 			"the event out by its id, level or keywords",
 			at->text);
 	} else if (!good) {
-		warn_of_missing(requests, collector, event, at);
+		warn_of_missing(enabled, collector, event, at);
 	}
 }
 
@@ -385,9 +390,10 @@ static void warn_of_event(const struct requests *requests, const struct collecto
 
 /* Whether rules may count events of the provider, whose name is not known: they name it, or they
  * count events of every provider, or of one that is also unknown. */
-static bool may_be_used(const struct requests *requests, const struct request *request)
+static bool may_be_used(const struct enabled_providers *enabled,
+			const struct enabled_provider *provider)
 {
-	const struct rule_set *set = requests->set;
+	const struct rule_set *set = enabled->set;
 
 	for (size_t i = 0; i < set->collector_count; i++) {
 		const struct collector *collector = set->collectors[i];
@@ -398,9 +404,10 @@ static bool may_be_used(const struct requests *requests, const struct request *r
 			for (size_t n = 0; n < metric->rule_count; n++) {
 				const struct event_pattern *event = &metric->rules[n].event;
 
-				if (event->scope == EVENTS_ALL ? is_of(request, collector) :
-								 event->scope == EVENTS_PROVIDER &&
-									 is_about(request, event)) {
+				if (event->scope == EVENTS_ALL ?
+					    is_of(provider, collector) :
+					    event->scope == EVENTS_PROVIDER &&
+						    is_about(provider, event)) {
 					return true;
 				}
 			}
@@ -409,29 +416,30 @@ static bool may_be_used(const struct requests *requests, const struct request *r
 	return false;
 }
 
-static void warn_of_name(const struct requests *requests, const struct request *request)
+static void warn_of_name(const struct enabled_providers *enabled,
+			 const struct enabled_provider *provider)
 {
-	struct requests known = { .manifests = requests->manifests };
-	struct nearest nearest = { .word = request->name };
+	struct enabled_providers known = { .manifests = enabled->manifests };
+	struct nearest nearest = { .word = provider->name };
 
-	if (request->has_guid || !request->name) {
+	if (provider->has_guid || !provider->name) {
 		return;
 	}
-	nearest.size = strlen(request->name);
+	nearest.size = strlen(provider->name);
 	offer_names(&known, &nearest);
 	if (IS_MEANT(nearest)) {
-		yaml_warning(request->tree, request->at, "no provider '%s' is known%s%s%s",
-			     request->name, MEANT(nearest));
-	} else if (request->collector && !may_be_used(requests, request)) {
-		yaml_warning(request->tree, request->at,
+		yaml_warning(provider->tree, provider->at, "no provider '%s' is known%s%s%s",
+			     provider->name, MEANT(nearest));
+	} else if (provider->collector && !may_be_used(enabled, provider)) {
+		yaml_warning(provider->tree, provider->at,
 			     "no provider '%s' is known, and no rule is about its events",
-			     request->name);
+			     provider->name);
 	}
 }
 
 /* ---- arguments ---- */
 
-static bool is_same_provider(const struct request *a, const struct request *b)
+static bool is_same_provider(const struct enabled_provider *a, const struct enabled_provider *b)
 {
 	if (a->has_guid && b->has_guid) {
 		return etw_guid_equal(&a->guid, &b->guid);
@@ -441,35 +449,37 @@ static bool is_same_provider(const struct request *a, const struct request *b)
 
 /* Warns of arguments that a provider does not get: an entry of a session is used as it is, and
  * otherwise the first collector that has arguments decides. */
-static void warn_of_arguments(const struct requests *requests, const struct request *request)
+static void warn_of_arguments(const struct enabled_providers *enabled,
+			      const struct enabled_provider *provider)
 {
-	const struct request *used = NULL;
+	const struct enabled_provider *used = NULL;
 
-	if (!request->counts || !request->collector || !request->spec->arguments) {
+	if (!provider->counts || !provider->collector || !provider->spec->arguments) {
 		return;
 	}
-	for (size_t i = 0; i < requests->count; i++) {
-		const struct request *other = &requests->list[i];
+	for (size_t i = 0; i < enabled->count; i++) {
+		const struct enabled_provider *other = &enabled->list[i];
 
-		if (other->counts && is_same_provider(request, other) &&
+		if (other->counts && is_same_provider(provider, other) &&
 		    (!other->collector || (!used && other->spec->arguments))) {
 			used = other;
 		}
 	}
-	if (!used || etw_provider_spec_same_arguments(used->spec, request->spec)) {
+	if (!used || etw_provider_spec_same_arguments(used->spec, provider->spec)) {
 		return;
 	}
-	yaml_warning(request->tree, request->at,
+	yaml_warning(provider->tree, provider->at,
 		     "these arguments are not used: '%s' is in %s%s%s with other arguments, or "
 		     "none",
-		     request->name ? request->name : request->at->text,
+		     provider->name ? provider->name : provider->at->text,
 		     used->collector ? "the collector '" : "'sessions'",
 		     used->collector ? used->collector->name : "", used->collector ? "'" : "");
 }
 
 /* ---- the whole ---- */
 
-static void warn_of_rule(const struct requests *requests, const struct rule *rule, bool kernel)
+static void warn_of_rule(const struct enabled_providers *enabled, const struct rule *rule,
+			 bool kernel)
 {
 	const struct span_event events[] = {
 		{ .event = rule->event, .event_at = rule->event_at },
@@ -484,7 +494,7 @@ static void warn_of_rule(const struct requests *requests, const struct rule *rul
 			continue;
 		}
 		if (event->scope == EVENTS_PROVIDER) {
-			warn_of_event(requests, rule->collector, event, events[i].event_at);
+			warn_of_event(enabled, rule->collector, event, events[i].event_at);
 		} else if (event->scope == EVENTS_KERNEL && kernel) {
 			warn_of_kernel_event(rule->collector, event, events[i].event_at);
 		}
@@ -494,14 +504,14 @@ static void warn_of_rule(const struct requests *requests, const struct rule *rul
 void rule_set_warn_of_needs(const struct rule_set *set, const struct config *config,
 			    const struct etw_configured_manifests *manifests)
 {
-	struct requests requests = { .set = set, .manifests = manifests };
+	struct enabled_providers enabled = { .set = set, .manifests = manifests };
 
-	if (!list_requests(&requests, config)) {
+	if (!list_providers(&enabled, config)) {
 		return; /* without memory there are no warnings */
 	}
-	for (size_t i = 0; i < requests.count; i++) {
-		warn_of_name(&requests, &requests.list[i]);
-		warn_of_arguments(&requests, &requests.list[i]);
+	for (size_t i = 0; i < enabled.count; i++) {
+		warn_of_name(&enabled, &enabled.list[i]);
+		warn_of_arguments(&enabled, &enabled.list[i]);
 	}
 	for (size_t i = 0; i < set->collector_count; i++) {
 		const struct collector *collector = set->collectors[i];
@@ -510,9 +520,9 @@ void rule_set_warn_of_needs(const struct rule_set *set, const struct config *con
 			const struct metric *metric = &collector->metrics[k];
 
 			for (size_t n = 0; n < metric->rule_count; n++) {
-				warn_of_rule(&requests, &metric->rules[n], config->kernel_events);
+				warn_of_rule(&enabled, &metric->rules[n], config->kernel_events);
 			}
 		}
 	}
-	free(requests.list);
+	free(enabled.list);
 }

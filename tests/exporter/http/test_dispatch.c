@@ -66,7 +66,7 @@ static int end(void **state)
 static void give_back(struct fixture *fixture)
 {
 	fixture->answered->answered = true;
-	dispatch_give_back(fixture->dispatch, fixture->answered);
+	dispatch_return(fixture->dispatch, fixture->answered);
 	assert_ptr_equal(dispatch_returned(fixture->dispatch), fixture->answered);
 }
 
@@ -162,7 +162,7 @@ static void few_workers_answer_small_and_large_pages(void **state)
 		dispatch_add(dispatch, large[1]);
 		dispatch_add(dispatch, small);
 		assert_ptr_equal(dispatch_next(dispatch), small);
-		dispatch_give_back(dispatch, large[0]);
+		dispatch_return(dispatch, large[0]);
 		assert_ptr_equal(dispatch_next(dispatch), large[1]);
 		connection_free(large[0], false);
 		connection_free(large[1], false);
@@ -203,16 +203,16 @@ static void clients_take_turns(bool one_large, bool other_large)
 	for (size_t i = 0; i < OF_ONE; i++) {
 		assert_ptr_equal(dispatch_next(dispatch), of_one[i]);
 		dispatch_add(dispatch, of_other);
-		dispatch_give_back(dispatch, of_one[i]);
+		dispatch_return(dispatch, of_one[i]);
 		assert_ptr_equal(dispatch_returned(dispatch), of_one[i]);
 		dispatch_add(dispatch, of_one[i]);
 		assert_ptr_equal(dispatch_next(dispatch), of_other);
-		dispatch_give_back(dispatch, of_other);
+		dispatch_return(dispatch, of_other);
 		assert_ptr_equal(dispatch_returned(dispatch), of_other);
 	}
 	for (size_t i = 0; i < OF_ONE; i++) {
 		assert_ptr_equal(dispatch_next(dispatch), of_one[i]);
-		dispatch_give_back(dispatch, of_one[i]);
+		dispatch_return(dispatch, of_one[i]);
 		connection_free(of_one[i], false);
 	}
 	connection_free(of_other, false);
@@ -285,7 +285,7 @@ static void answer_all(void *context)
 
 	while ((connection = dispatch_next(worker->dispatch)) != NULL) {
 		worker->answers++;
-		dispatch_give_back(worker->dispatch, connection);
+		dispatch_return(worker->dispatch, connection);
 	}
 }
 

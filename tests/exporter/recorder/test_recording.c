@@ -130,7 +130,7 @@ static void take(struct consumer *consumer, const struct etw_record *record)
 	if (added) {
 		assert_true(tap_prepare(consumer->tap, class));
 	}
-	tap_take(consumer->tap, record, class, NULL);
+	tap_add_event(consumer->tap, record, class, NULL);
 }
 
 static void write_to(const char *path, struct consumer *consumers, size_t count,
@@ -436,7 +436,7 @@ static void what_existed_before_is_a_rundown(void **state)
 	take_process(&consumer, ETW_KERNEL_OPCODE_START, 100, "stays.exe");
 	take_process(&consumer, ETW_KERNEL_OPCODE_START, 200, "ends.exe");
 	take_process(&consumer, ETW_KERNEL_OPCODE_STOP, 200, "ends.exe");
-	tap_know_process(consumer.tap, 300, "known.exe");
+	tap_add_process(consumer.tap, 300, "known.exe");
 	for (unsigned i = 0; i < FLOOD; i++) {
 		const struct etw_record record = { .type = ETW_RECORD_PERFINFO,
 						   .classic = true,
@@ -507,18 +507,18 @@ static void what_a_live_session_found_is_recorded(void **state)
 	char path[TEMPORARY_PATH_SIZE];
 
 	(void)state;
-	tap_know_volume(consumer.tap, "\\Device\\HarddiskVolume3\\", "C:\\");
-	tap_know_disk(consumer.tap, 1, "A disk", 4096);
-	tap_know_partition(consumer.tap, 1, 2, "D:", "NTFS");
-	tap_know_service(consumer.tap, 300, 7, "Spooler");
+	tap_add_volume(consumer.tap, "\\Device\\HarddiskVolume3\\", "C:\\");
+	tap_add_disk(consumer.tap, 1, "A disk", 4096);
+	tap_add_partition(consumer.tap, 1, 2, "D:", "NTFS");
+	tap_add_service(consumer.tap, 300, 7, "Spooler");
 	/* Nothing is known of these, or a record has no place for it. */
-	tap_know_volume(consumer.tap, "\\Device\\HarddiskVolume4\\", NULL);
-	tap_know_disk(consumer.tap, 2, NULL, 512);
-	tap_know_partition(consumer.tap, 1, 3, "E:", NULL);
-	tap_know_partition(consumer.tap, 1, ETW_SOURCE_NO_PARTITION, "F:", "NTFS");
-	tap_know_partition(consumer.tap, 1, 4, "C:\\mounted", "NTFS");
-	tap_know_service(consumer.tap, 301, 0, "Alone");
-	tap_know_service(consumer.tap, 302, 8, NULL);
+	tap_add_volume(consumer.tap, "\\Device\\HarddiskVolume4\\", NULL);
+	tap_add_disk(consumer.tap, 2, NULL, 512);
+	tap_add_partition(consumer.tap, 1, 3, "E:", NULL);
+	tap_add_partition(consumer.tap, 1, ETW_SOURCE_NO_PARTITION, "F:", "NTFS");
+	tap_add_partition(consumer.tap, 1, 4, "C:\\mounted", "NTFS");
+	tap_add_service(consumer.tap, 301, 0, "Alone");
+	tap_add_service(consumer.tap, 302, 8, NULL);
 	take(&consumer, &record);
 
 	temporary_path(path, "etl");
@@ -560,9 +560,9 @@ static void what_no_recording_can_hold_is_counted_as_left_out_alone(void **state
 	char path[TEMPORARY_PATH_SIZE];
 
 	(void)state;
-	tap_know_description(consumer.tap, 32, payload, UINT16_MAX);
-	tap_know_description(consumer.tap, 32, payload, sizeof payload);
-	tap_know_description(consumer.tap, 32, payload, 100);
+	tap_add_description(consumer.tap, 32, payload, UINT16_MAX);
+	tap_add_description(consumer.tap, 32, payload, sizeof payload);
+	tap_add_description(consumer.tap, 32, payload, 100);
 	take(&consumer, &record);
 	record.payload_size = 8;
 	take(&consumer, &record);

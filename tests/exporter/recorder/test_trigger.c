@@ -99,27 +99,27 @@ static void rules_read_the_page(void **state)
 	b = label(&fixture, "b");
 	c = label(&fixture, "c");
 
-	assert_null(triggers_look(triggers, fixture.registry, 1 * SECOND));
+	assert_null(triggers_evaluate(triggers, fixture.registry, 1 * SECOND));
 	/* 49 of a and c together, much of b. */
 	family_add(fixture.bytes, fixture.shard, &a, 20);
 	family_add(fixture.bytes, fixture.shard, &c, 29);
 	family_add(fixture.bytes, fixture.shard, &b, 10000);
 	family_set(fixture.level, fixture.shard, &b, 100);
-	assert_null(triggers_look(triggers, fixture.registry, 2 * SECOND));
+	assert_null(triggers_evaluate(triggers, fixture.registry, 2 * SECOND));
 	family_add(fixture.bytes, fixture.shard, &a, 30);
 	family_add(fixture.bytes, fixture.shard, &c, 21);
-	assert_string_equal(triggers_look(triggers, fixture.registry, 3 * SECOND),
+	assert_string_equal(triggers_evaluate(triggers, fixture.registry, 3 * SECOND),
 			    "x_bytes_total{process!=\"b\"}");
 	family_set(fixture.level, fixture.shard, &a, 5);
-	assert_string_equal(triggers_look(triggers, fixture.registry, 4 * SECOND),
+	assert_string_equal(triggers_evaluate(triggers, fixture.registry, 4 * SECOND),
 			    "x_level{process=\"a\"}");
 	for (unsigned i = 0; i < 4; i++) {
 		family_observe(fixture.duration, fixture.shard, i % 2 ? &a : &b, 1000);
 	}
-	assert_null(triggers_look(triggers, fixture.registry, 8 * SECOND)); /* one a second */
+	assert_null(triggers_evaluate(triggers, fixture.registry, 8 * SECOND)); /* one a second */
 	family_observe(fixture.duration, fixture.shard, &a, 1000);
 	family_observe(fixture.duration, fixture.shard, &b, 1000);
-	assert_string_equal(triggers_look(triggers, fixture.registry, 9 * SECOND), "x_seconds");
+	assert_string_equal(triggers_evaluate(triggers, fixture.registry, 9 * SECOND), "x_seconds");
 	triggers_free(triggers);
 	registry_free(fixture.registry);
 }

@@ -267,11 +267,11 @@ static void the_overflow_series_is_there_while_one_of_its_processes_runs(void **
 	struct registry *registry = registry_new(&limits, NULL);
 	struct intern *strings = registry_strings(registry);
 	struct shard *shard = registry_shard(registry, false, NULL);
-	uint32_t labels[4][PROCESS_INFO_LABELS];
-	struct process_info table;
+	uint32_t labels[4][3];
+	struct info_metric table;
 
 	(void)state;
-	assert_true(process_info_init(&table, registry, shard, 10, NULL));
+	assert_true(info_metric_init(&table, &process_info_family, registry, shard, 10, NULL));
 	for (uint32_t i = 0; i < 4; i++) {
 		char name[16];
 
@@ -279,22 +279,22 @@ static void the_overflow_series_is_there_while_one_of_its_processes_runs(void **
 		labels[i][0] = intern_string(strings, name);
 		labels[i][1] = intern_string(strings, ANNA);
 		labels[i][2] = intern_string(strings, "1");
-		process_info_set(&table, i, labels[i]);
+		info_metric_set(&table, i, labels[i], 0);
 	}
 	page_expect(registry, other);
-	process_info_forget(&table, 3);
+	info_metric_forget(&table, 3, 1);
 	page_expect(registry, other); /* app2 still runs */
 	/* There is room again when that one ends. */
-	process_info_forget(&table, 0);
-	process_info_forget(&table, 1);
+	info_metric_forget(&table, 0, 1);
+	info_metric_forget(&table, 1, 1);
 	shard_tend(shard, 0, 1);
 	shard_tend(shard, 1, 2);
 	shard_tend(shard, 2, 3);
-	process_info_set(&table, 0, labels[0]);
+	info_metric_set(&table, 0, labels[0], 0);
 	page_expect(registry, "etw_process_info{process=\"app0\"");
-	process_info_forget(&table, 2);
+	info_metric_forget(&table, 2, 1);
 	page_expect_none(registry, other);
-	process_info_clear(&table);
+	info_metric_clear(&table);
 	page_expect_none(registry, "etw_process_info{");
 	registry_free(registry);
 }

@@ -454,24 +454,24 @@ static void the_overflow_series_of_images_is_there_while_one_of_them_runs(void *
 	struct registry *registry = registry_new(&limits, NULL);
 	struct shard *shard = registry_shard(registry, false, NULL);
 	uint32_t app = intern_string(registry_strings(registry), "app");
-	struct image_info images;
+	struct info_metric images;
 
 	(void)state;
-	assert_true(image_info_init(&images, registry, shard, 10, NULL));
+	assert_true(info_metric_init(&images, &image_info_family, registry, shard, 10, NULL));
 	for (uint32_t i = 0; i < 4; i++) {
 		image_info_announce(&images, i, app, app, file, sizeof file - 1, i, 1);
 	}
 	page_expect(registry, other);
-	image_info_forget(&images, 3, 2);
+	info_metric_forget(&images, 3, 2);
 	page_expect(registry, other); /* that of process 2 still runs */
-	image_info_forget(&images, 0, 2);
-	image_info_forget(&images, 1, 2);
+	info_metric_forget(&images, 0, 2);
+	info_metric_forget(&images, 1, 2);
 	for (int64_t time = 0; time < 3; time++) {
 		shard_tend(shard, time, time + 1); /* there is room again */
 	}
-	image_info_forget(&images, 2, 2);
+	info_metric_forget(&images, 2, 2);
 	page_expect_none(registry, other);
-	image_info_clear(&images);
+	info_metric_clear(&images);
 	registry_free(registry);
 }
 

@@ -102,7 +102,7 @@ static const char *page_now(struct reloading *reloading)
 	struct setup *setup = &reloading->side.program.setup;
 	struct registry *before = setup->registry;
 
-	reload_look(reloading->reload, keep_registry, NULL);
+	reload_use_setup(reloading->reload, keep_registry, NULL);
 	setup->registry = registry_now;
 	take_page(&reloading->side);
 	setup->registry = before;
@@ -307,7 +307,7 @@ static void assert_masks_are_those_asked_for(const struct reloading *reloading)
 	struct fake_etw_session now;
 	uint32_t words[ETW_KERNEL_WORDS];
 
-	reload_look(reloading->reload, find_words, words);
+	reload_use_setup(reloading->reload, find_words, words);
 	assert_true(fake_etw_session("etw_exporter", &now));
 	assert_memory_equal(now.masks, words, sizeof words);
 }
