@@ -3,8 +3,6 @@
 
 #include "base/cursor.h"
 
-enum { FLAG_PROCESSOR_INDEX = 0x20, FLAG_COMPRESSED = 0x40 };
-
 void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *bytes)
 {
 	uint32_t saved_offset = etw_load_u32(bytes + 0x04);
@@ -25,8 +23,8 @@ void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *byt
 		.type = etw_load_u16(bytes + 0x36),
 		/* Without the flag the high byte is an alignment: 0x080f is processor 15 in
 		   image_data_32_v0.etl. */
-		.processor = flags & FLAG_PROCESSOR_INDEX ? processor : processor & 0xff,
-		.compressed = flags & FLAG_COMPRESSED,
+		.processor = flags & ETL_BUFFER_PROCESSOR_INDEX ? processor : processor & 0xff,
+		.compressed = flags & ETL_BUFFER_COMPRESSED,
 		.all_zero = any == 0,
 	};
 }

@@ -14,15 +14,16 @@
  */
 #include "lib/etl/file.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <etw/kernel.h>
+#include <etw/mirror.h>
 
 #include "base/cursor.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "lib/etl/logfile_header.h"
 
 enum {
 	OPCODE_HEADER = 0,
@@ -375,4 +376,35 @@ const struct etw_file_part *etw_file_parts(const struct etw_file *file, size_t *
 {
 	*count = file->part_count;
 	return file->parts;
+}
+
+bool etw_mirror_fits(const struct etw_file *a, const struct etw_file *b, struct etw_error *err)
+{
+	const struct etw_header *x = &a->header, *y = &b->header;
+	const struct etw_source_clock *p = &a->format.clock, *q = &b->format.clock;
+
+	if (x->pointer_size != y->pointer_size) {
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
+				 "it has pointers of %" PRIu32 " bytes, not of %" PRIu32,
+				 y->pointer_size, x->pointer_size);
+	}
+	if (x->clock_type != y->clock_type) {
+		return error_set(err, ETW_ERROR_UNSUPPORTED, "it has another clock: %s, not %s",
+				 etw_clock_type_name(q->type), etw_clock_type_name(p->type));
+	}
+	if (p->frequency != q->frequency) {
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
+				 "it has a clock of %" PRIu64 " ticks per second, not %" PRIu64,
+				 q->frequency, p->frequency);
+	}
+	if (x->boot_time != y->boot_time) {
+		return error_set(
+			err, ETW_ERROR_UNSUPPORTED,
+			"it is of another machine, or of another boot of it: the boot times "
+			"are %" PRIu64 " s apart",
+			(etw_time_between(x->boot_time, y->boot_time) +
+			 etw_time_between(y->boot_time, x->boot_time)) /
+				10000000);
+	}
+	return true;
 }

@@ -219,6 +219,82 @@ static bool copy_without_records(struct copy *copy, const struct etl_buffer *buf
 	       mirror_write_as_it_is(copy->mirror, copy->input, buffer, 0, &done, err);
 }
 
+/* ---- the inputs and their headers ---- */
+
+static bool are_of_one_session(const struct etw_header *a, const struct etw_header *b)
+{
+	return a->start_time == b->start_time && a->raw_time == b->raw_time &&
+	       strcmp(a->logger_name, b->logger_name) == 0;
+}
+
+/* Adds up the losses of the inputs. Parts of one session, such as those of --split, are counted
+ * like the files of one recording. */
+static uint32_t merged_losses(const struct etw_mirror *mirror, bool of_buffers)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < mirror->input_count; i++) {
+		const struct etw_header *first = &mirror->inputs[i]->header;
+		struct etl_losses losses = { 0 };
+		bool counted = false;
+
+		for (size_t j = 0; j < i && !counted; j++) {
+			counted = are_of_one_session(&mirror->inputs[j]->header, first);
+		}
+		for (size_t j = i; j < mirror->input_count && !counted; j++) {
+			const struct etw_header *part = &mirror->inputs[j]->header;
+
+			if (are_of_one_session(first, part)) {
+				etl_losses_add(&losses,
+					       of_buffers ? part->buffers_lost : part->events_lost);
+			}
+		}
+		sum += etl_losses_of_all(&losses);
+	}
+	return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+}
+
+/* Sets the header of the result to that of the first input, changed by what the others have. */
+static void merge_headers(struct etw_mirror *mirror)
+{
+	const struct etw_header *first = &mirror->inputs[0]->header;
+	struct logfile_changes *header = &mirror->header;
+
+	*header = (struct logfile_changes){
+		.buffer_size = first->buffer_size_bytes,
+		.processors = first->processors,
+		.log_file_mode = first->mode,
+		.start_time = first->start_time,
+		.end_time = first->end_time,
+		.events_lost = merged_losses(mirror, false),
+		.buffers_lost = merged_losses(mirror, true),
+	};
+	mirror->start_raw = first->raw_time;
+	for (size_t i = 1; i < mirror->input_count; i++) {
+		const struct etw_header *next = &mirror->inputs[i]->header;
+
+		if (next->start_time < header->start_time) {
+			header->start_time = next->start_time;
+			mirror->start_raw = next->raw_time;
+		}
+		if (next->end_time > header->end_time) {
+			header->end_time = next->end_time;
+		}
+		if (next->buffer_size_bytes > header->buffer_size) {
+			header->buffer_size = next->buffer_size_bytes;
+		}
+		if (next->processors > header->processors) {
+			header->processors = next->processors;
+		}
+		header->log_file_mode |= next->mode & ETW_MODE_COMPRESSED;
+	}
+	if (mirror->form.packing == ETW_PLAIN) {
+		header->log_file_mode &= ~(uint32_t)ETW_MODE_COMPRESSED;
+	} else if (mirror->form.packing == ETW_COMPRESSED) {
+		header->log_file_mode |= ETW_MODE_COMPRESSED;
+	}
+}
+
 /* ---- a mirror ---- */
 
 struct etw_mirror *etw_mirror_open(const char *path, struct etw_mirror_form form,
@@ -239,7 +315,7 @@ struct etw_mirror *etw_mirror_open(const char *path, struct etw_mirror_form form
 			goto fail;
 		}
 	}
-	mirror_header_merge(mirror);
+	merge_headers(mirror);
 	mirror->path = path ? text_duplicate(path, strlen(path)) : NULL;
 	if (path && !mirror->path) {
 		error_no_memory(err, "a recording");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of a mirror: mirror.c copies, mirror_header.c makes the header of the result,
- * mirror_out.c writes buffers.
+ * The parts of a mirror: mirror.c reads the inputs and copies their records, mirror_out.c writes
+ * the buffers of the result.
  */
 #ifndef LIB_ETL_MIRROR_INTERNAL_H
 #define LIB_ETL_MIRROR_INTERNAL_H
@@ -9,7 +9,6 @@
 #include <etw/mirror.h>
 
 #include "lib/etl/index.h"
-#include "lib/etl/logfile_header.h"
 #include "lib/etl/unpack.h"
 #include "lib/etl/writer.h"
 
@@ -95,20 +94,12 @@ struct etw_mirror {
  * recording, in bytes. */
 uint32_t mirror_usual_size(const struct etw_mirror *mirror);
 
-/* ---- the header of the result (mirror_header.c) ---- */
-
-void mirror_header_merge(struct etw_mirror *mirror);
-
-/* Finds the logfile header in the first buffer, which a reader has accepted. */
-bool mirror_header_find(struct etw_mirror *mirror, const uint8_t *bytes, uint32_t size,
-			struct etw_error *err);
+/* ---- writing (mirror_out.c) ---- */
 
 /* Stores the header of the result in the first buffer. running: stores the header of a session that
  * has not ended. */
 bool mirror_header_store(struct etw_mirror *mirror, uint8_t *bytes, bool running,
 			 struct etw_error *err);
-
-/* ---- writing (mirror_out.c) ---- */
 
 /* Writes mirror->piece after all waiting pieces, or queues it to be compressed first. */
 bool mirror_write(struct etw_mirror *mirror, struct etw_error *err);

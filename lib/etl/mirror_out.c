@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/os.h"
@@ -31,11 +33,10 @@
 #include "lib/etl/unpack.h"
 #include "lib/etl/writer.h"
 
-enum {
-	FLAG_COMPRESSED = 0x40,
-	THREADS_FROM = 4, /* pieces to compress before helpers start; for fewer a thread costs more
-			     than it saves */
-};
+enum { RECORD_TIME = 0x10 /* offset of the raw time in a SYSTEM header */ };
+
+/* Pieces to compress before helpers start; for fewer a thread costs more than it saves. */
+enum { THREADS_FROM = 4 };
 
 /* ---- memory ---- */
 
@@ -104,6 +105,61 @@ static uint32_t plain_size(const struct etw_mirror *mirror, const struct mirror_
 	return (piece->used + 7) & ~7U;
 }
 
+/* ---- the header of the result ---- */
+
+/* Finds the logfile header in the first buffer, which a reader has accepted. */
+static bool find_header(struct etw_mirror *mirror, const uint8_t *bytes, uint32_t size,
+			struct etw_error *err)
+{
+	/* The header type of the record determines the layout, not a pointer size that the user
+	 * requested. */
+	struct etl_format format = mirror->inputs[0]->format;
+	struct etl_walk walk;
+
+	format.classic_pointer_size = 0;
+	etl_walk_start(&walk, &format, bytes, size, 0, 0);
+	if (!etl_walk_next(&walk) || walk.record.type != ETW_RECORD_SYSTEM ||
+	    walk.record.kernel_group != ETW_KERNEL_GROUP_EVENT_TRACE ||
+	    walk.record.opcode != ETW_KERNEL_OPCODE_EVENT_TRACE_HEADER) {
+		return error_set(err, ETW_ERROR_FORMAT, "its first record is no logfile header");
+	}
+	mirror->header_payload = (size_t)(walk.record.payload - bytes);
+	mirror->header_payload_size = walk.record.payload_size;
+	mirror->header_pointer_size = walk.record.pointer_size;
+	return true;
+}
+
+/* Returns the latest end time of the inputs, or the time of an added record if that is later; 0 for
+ * a session that was not stopped. */
+static int64_t end_time(const struct etw_mirror *mirror)
+{
+	int64_t latest = etl_writer_latest_raw(mirror->writer);
+	int64_t added = etw_clock_time(&mirror->inputs[0]->format.clock, latest);
+	int64_t end = mirror->header.end_time;
+
+	return end != 0 && latest > mirror->start_raw && added > end ? added : end;
+}
+
+bool mirror_header_store(struct etw_mirror *mirror, uint8_t *bytes, bool running,
+			 struct etw_error *err)
+{
+	struct logfile_changes header = mirror->header;
+	uint32_t added = running ? 0 : etl_writer_largest_buffer(mirror->writer);
+	uint32_t largest = added > mirror->largest ? added : mirror->largest;
+
+	header.buffer_size = largest > header.buffer_size ? largest : header.buffer_size;
+	header.buffers_written = running ? 1 : etl_writer_buffers(mirror->writer);
+	header.end_time = running ? 0 : end_time(mirror);
+	if (!logfile_header_change(bytes + mirror->header_payload, mirror->header_payload_size,
+				   mirror->header_pointer_size, &header)) {
+		return error_set(err, ETW_ERROR_FORMAT, "its logfile header is too short");
+	}
+	store_u64(bytes + ETL_BUFFER_HEADER_SIZE + RECORD_TIME, (uint64_t)mirror->start_raw);
+	return true;
+}
+
+/* ---- writing plain buffers ---- */
+
 static bool open_writer(struct etw_mirror *mirror, const struct mirror_piece *piece, uint32_t size,
 			struct etw_error *err)
 {
@@ -123,7 +179,7 @@ static bool open_writer(struct etw_mirror *mirror, const struct mirror_piece *pi
 	};
 	struct mirror_block whole = { 0 };
 
-	if (!mirror_header_find(mirror, piece->block.bytes, piece->used, err) ||
+	if (!find_header(mirror, piece->block.bytes, piece->used, err) ||
 	    !mirror_header_store(mirror, piece->block.bytes, true, err) ||
 	    !mirror_reserve(&whole, size, err)) {
 		return false;
@@ -203,7 +259,7 @@ static bool write_plain(struct etw_mirror *mirror, struct mirror_piece *piece,
 	struct etl_place place = place_of(mirror, piece->used, size, false);
 
 	store_sizes(piece, piece->block.bytes, size,
-		    piece->from.header.flags & (uint16_t)~FLAG_COMPRESSED);
+		    piece->from.header.flags & (uint16_t)~ETL_BUFFER_COMPRESSED);
 	if (mirror->writer) {
 		etl_writer_add_buffer(mirror->writer, piece->block.bytes, piece->used, size);
 	} else if (!open_writer(mirror, piece, size, err)) {
@@ -240,7 +296,7 @@ static bool write_packed(struct etw_mirror *mirror, struct mirror_pack *pack, st
 	}
 	memcpy(pack->packed.bytes, piece->block.bytes, ETL_BUFFER_HEADER_SIZE);
 	store_sizes(piece, pack->packed.bytes, pack->size,
-		    piece->from.header.flags | FLAG_COMPRESSED);
+		    piece->from.header.flags | ETL_BUFFER_COMPRESSED);
 	etl_writer_add_buffer(mirror->writer, pack->packed.bytes, pack->size, pack->size);
 	note_size(mirror, piece, pack->size);
 	count(mirror, &place, piece->records);

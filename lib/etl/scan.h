@@ -46,6 +46,13 @@ enum etl_buffer_type {
 	ETL_BUFFER_DEBUG_INFO,
 };
 
+/* Bits of WMI_BUFFER_HEADER.BufferFlag */
+enum etl_buffer_flag {
+	ETL_BUFFER_FLUSH = 0x01, /* the last buffer that a flush wrote */
+	ETL_BUFFER_PROCESSOR_INDEX = 0x20, /* the number of the processor has 16 bits, not 8 */
+	ETL_BUFFER_COMPRESSED = 0x40,
+};
+
 /* Reads a header from ETL_BUFFER_HEADER_SIZE bytes. */
 void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *bytes);
 

@@ -16,24 +16,140 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
-#include "lib/etl/record.h"
+#include "base/print.h"
+#include "lib/etl/scan.h"
 #include "lib/etl/unpack.h"
 
-enum {
-	BUFFER_HEADER_SIZE = 0x48,
-	BUFFER_LEAST = 512,
-	BUFFER_MOST = 16 << 20,
+enum { BUFFER_LEAST = 512 };
+
+enum { PRINT_CHUNK = 1 << 16 };
+
+/*
+ * ---- where the bytes go ----
+ *
+ * A recording is written to a file, to growing memory, or to the standard output.
+ *
+ * The header at the start of a recording contains the numbers of buffers and losses, which are
+ * known only at the end. A recording for the standard output therefore waits in a temporary file
+ * (os_file_temporary()) until then, and a file gets its name then (os_file_new()).
+ */
+
+struct output {
+	struct os_file *file; /* owned; NULL: the output is in memory */
+	bool standard;        /* the file is for the standard output */
+	bool temporary;       /* the file gets no name */
+	uint8_t *memory;      /* owned */
+	size_t memory_capacity;
+	uint64_t size; /* bytes written */
 };
 
-enum buffer_flag {
-	FLAG_FLUSH = 0x01,
-	FLAG_PROCESSOR_INDEX = 0x20,
-	FLAG_COMPRESSED = 0x40,
-};
+bool etw_output_is_standard(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
 
-enum buffer_type { BUFFER_GENERIC = 0, BUFFER_LOGFILE_HEADER = 4 };
+/* path: NULL keeps the bytes in memory, "-" is the standard output. */
+static bool output_open(struct output *output, const char *path, enum etw_visibility visibility,
+			struct etw_error *err)
+{
+	if (!path) {
+		return true;
+	}
+	output->standard = etw_output_is_standard(path);
+	output->temporary = visibility == ETW_VISIBLE_NEVER;
+	output->file = output->standard ? os_file_temporary(err) :
+					  os_file_new(path, visibility == ETW_VISIBLE_ALWAYS, err);
+	return output->file != NULL;
+}
 
-enum { MODE_SEQUENTIAL = 0x1, MODE_COMPRESSED = 0x04000000 };
+static bool reserve(struct output *output, size_t size, struct etw_error *err)
+{
+	size_t needed = (size_t)output->size + size;
+	size_t capacity = output->memory_capacity ? output->memory_capacity : 65536;
+	uint8_t *memory;
+
+	if (needed <= output->memory_capacity) {
+		return true;
+	}
+	while (capacity < needed) {
+		capacity *= 2;
+	}
+	memory = realloc(output->memory, capacity);
+	if (!memory) {
+		return error_set(err, ETW_ERROR_NO_MEMORY, "no memory for a recording of %zu bytes",
+				 needed);
+	}
+	output->memory = memory;
+	output->memory_capacity = capacity;
+	return true;
+}
+
+static bool output_write(struct output *output, const uint8_t *bytes, size_t size,
+			 struct etw_error *err)
+{
+	if (output->file) {
+		if (!os_file_append(output->file, bytes, size, err)) {
+			return false;
+		}
+	} else {
+		if (!reserve(output, size, err)) {
+			return false;
+		}
+		memcpy(output->memory + output->size, bytes, size);
+	}
+	output->size += size;
+	return true;
+}
+
+/* Prints `start`, and then the rest of the temporary file after its first size bytes. */
+static bool print_all(struct output *output, const uint8_t *start, size_t size,
+		      struct etw_error *err)
+{
+	uint8_t *chunk = malloc(PRINT_CHUNK);
+	uint64_t at = size;
+	size_t got = 0;
+	bool good;
+
+	if (!chunk) {
+		return error_no_memory(err, "the output");
+	}
+	good = print_bytes((const char *)start, size, err);
+	for (; good && at < output->size; at += got) {
+		good = os_file_read(output->file, at, chunk, PRINT_CHUNK, &got, err) && got > 0 &&
+		       print_bytes((const char *)chunk, got, err);
+	}
+	free(chunk);
+	return good;
+}
+
+/*
+ * Overwrites the first size bytes of the output, which must have been written before, and gives the
+ * file its name. Nothing can be written afterwards. The standard output gets everything now. If its
+ * reader has closed the pipe, this returns false without setting an error (base/print.h).
+ */
+static bool output_finish(struct output *output, const uint8_t *bytes, size_t size,
+			  struct etw_error *err)
+{
+	if (output->standard) {
+		return print_all(output, bytes, size, err);
+	}
+	if (!output->file) {
+		memcpy(output->memory, bytes, size);
+		return true;
+	}
+	return os_file_overwrite(output->file, bytes, size, err) &&
+	       (output->temporary || os_file_publish(output->file, err));
+}
+
+/* Removes a file that was not finished. */
+static void output_close(struct output *output)
+{
+	os_file_close(output->file);
+	free(output->memory);
+	*output = (struct output){ 0 };
+}
+
+/* ---- a writer ---- */
 
 struct buffer {
 	uint8_t *bytes; /* owned; NULL until the first record of the processor */
@@ -43,7 +159,7 @@ struct buffer {
 
 struct etw_writer {
 	struct etw_writer_options options; /* with defaults filled in, without the names */
-	struct etl_output output;
+	struct output output;
 	struct buffer header;   /* the first buffer */
 	bool given;             /* the caller has given the first buffer */
 	struct buffer *buffers; /* one for each processor */
@@ -68,21 +184,21 @@ int64_t etl_writer_raw_time(const struct etw_writer *writer, uint64_t ns)
 static void write_bytes(struct etw_writer *writer, const uint8_t *bytes, size_t size)
 {
 	if (!failed(writer)) {
-		etl_output_write(&writer->output, bytes, size, &writer->failure);
+		output_write(&writer->output, bytes, size, &writer->failure);
 	}
 }
 
-/* --- buffers ---------------------------------------------------------------------------------- */
+/* ---- buffers ---- */
 
 static void store_buffer_header(const struct etw_writer *writer, uint8_t *at,
 				const struct buffer *buffer, uint32_t size, uint16_t flags,
-				enum buffer_type type)
+				enum etl_buffer_type type)
 {
 	const struct etw_writer_options *options = &writer->options;
-	bool first = type == BUFFER_LOGFILE_HEADER;
+	bool first = type == ETL_BUFFER_HEADER;
 	size_t processor = first ? 0 : (size_t)(buffer - writer->buffers);
 
-	memset(at, 0, BUFFER_HEADER_SIZE);
+	memset(at, 0, ETL_BUFFER_HEADER_SIZE);
 	store_u32(at + 0x00, size);
 	store_u32(at + 0x04, buffer->used); /* SavedOffset */
 	store_u32(at + 0x08, buffer->used); /* CurrentOffset */
@@ -94,7 +210,7 @@ static void store_buffer_header(const struct etw_writer *writer, uint8_t *at,
 	store_u32(at + 0x2c, 3);
 	store_u32(at + 0x30, buffer->used); /* Offset */
 	store_u16(at + 0x34,
-		  (uint16_t)(flags | (options->processor_index ? FLAG_PROCESSOR_INDEX : 0)));
+		  (uint16_t)(flags | (options->processor_index ? ETL_BUFFER_PROCESSOR_INDEX : 0)));
 	store_u16(at + 0x36, (uint16_t)type);
 }
 
@@ -103,29 +219,29 @@ static void write_buffer(struct etw_writer *writer, struct buffer *buffer, uint1
 	uint32_t size = writer->options.buffer_size;
 	uint8_t *bytes = buffer->bytes;
 
-	if (buffer->used <= BUFFER_HEADER_SIZE || failed(writer)) {
+	if (buffer->used <= ETL_BUFFER_HEADER_SIZE || failed(writer)) {
 		return;
 	}
 	if (writer->options.compressed) {
-		size_t stream = etl_compress(bytes + BUFFER_HEADER_SIZE,
-					     buffer->used - BUFFER_HEADER_SIZE,
-					     writer->packed + BUFFER_HEADER_SIZE);
+		size_t stream = etl_compress(bytes + ETL_BUFFER_HEADER_SIZE,
+					     buffer->used - ETL_BUFFER_HEADER_SIZE,
+					     writer->packed + ETL_BUFFER_HEADER_SIZE);
 
-		if (stream < buffer->used - BUFFER_HEADER_SIZE) {
+		if (stream < buffer->used - ETL_BUFFER_HEADER_SIZE) {
 			bytes = writer->packed;
-			size = (uint32_t)stream + BUFFER_HEADER_SIZE;
-			flags |= FLAG_COMPRESSED;
+			size = (uint32_t)stream + ETL_BUFFER_HEADER_SIZE;
+			flags |= ETL_BUFFER_COMPRESSED;
 		}
 	}
 	if (bytes == buffer->bytes) {
 		memset(bytes + buffer->used, 0xff, size - buffer->used);
 	}
 	writer->sequence++;
-	store_buffer_header(writer, bytes, buffer, size, flags, BUFFER_GENERIC);
+	store_buffer_header(writer, bytes, buffer, size, flags, ETL_BUFFER_GENERIC);
 	write_bytes(writer, bytes, size);
 	writer->buffers_written++;
 	writer->largest = size > writer->largest ? size : writer->largest;
-	buffer->used = BUFFER_HEADER_SIZE;
+	buffer->used = ETL_BUFFER_HEADER_SIZE;
 }
 
 /*
@@ -180,7 +296,7 @@ static uint8_t *place_on_processor(struct etw_writer *writer, uint16_t processor
 				  "no memory for a buffer of %u bytes", (unsigned)limit);
 			return NULL;
 		}
-		buffer->used = BUFFER_HEADER_SIZE;
+		buffer->used = ETL_BUFFER_HEADER_SIZE;
 	}
 	if (size > limit - buffer->used) {
 		write_buffer(writer, buffer, 0);
@@ -229,14 +345,14 @@ void etl_writer_flush(struct etw_writer *writer)
 	struct buffer *last = NULL;
 
 	for (size_t i = 0; i < writer->options.processors; i++) {
-		if (writer->buffers[i].used > BUFFER_HEADER_SIZE) {
+		if (writer->buffers[i].used > ETL_BUFFER_HEADER_SIZE) {
 			last = &writer->buffers[i];
 		}
 	}
 	for (size_t i = 0; i < writer->options.processors; i++) {
 		struct buffer *buffer = &writer->buffers[i];
 
-		write_buffer(writer, buffer, buffer == last ? FLAG_FLUSH : 0);
+		write_buffer(writer, buffer, buffer == last ? ETL_BUFFER_FLUSH : 0);
 	}
 }
 
@@ -244,7 +360,7 @@ void etl_writer_set_compressed(struct etw_writer *writer, bool compressed)
 {
 	writer->options.compressed = compressed;
 	if (compressed) {
-		writer->options.log_file_mode |= MODE_COMPRESSED;
+		writer->options.log_file_mode |= ETW_MODE_COMPRESSED;
 	}
 }
 
@@ -288,7 +404,7 @@ uint64_t etw_writer_written(const struct etw_writer *writer)
 	return writer->output.size;
 }
 
-/* --- the first buffer ------------------------------------------------------------------------- */
+/* ---- the first buffer ---- */
 
 static void store_first_record(struct etw_writer *writer, const struct etw_payload *payload)
 {
@@ -301,7 +417,7 @@ static void store_first_record(struct etw_writer *writer, const struct etw_paylo
 					 .thread_id = o->thread_id,
 					 .payload = payload->bytes,
 					 .payload_size = payload->size };
-	size_t needed = (BUFFER_HEADER_SIZE + etw_out_record_size(&record) + 7) & ~(size_t)7;
+	size_t needed = (ETL_BUFFER_HEADER_SIZE + etw_out_record_size(&record) + 7) & ~(size_t)7;
 	uint8_t *at;
 
 	if (payload->failed) {
@@ -310,14 +426,14 @@ static void store_first_record(struct etw_writer *writer, const struct etw_paylo
 		return;
 	}
 	if (needed > o->header_buffer_size) {
-		o->header_buffer_size = needed < BUFFER_MOST ? (uint32_t)needed : BUFFER_MOST;
+		o->header_buffer_size = needed < ETL_BUFFER_MAX ? (uint32_t)needed : ETL_BUFFER_MAX;
 	}
 	buffer->bytes = malloc(o->header_buffer_size);
 	if (!buffer->bytes) {
 		error_set(&writer->failure, ETW_ERROR_NO_MEMORY, "no memory for the first buffer");
 		return;
 	}
-	buffer->used = BUFFER_HEADER_SIZE;
+	buffer->used = ETL_BUFFER_HEADER_SIZE;
 	at = place(writer, buffer, o->header_buffer_size, etw_out_record_size(&record),
 		   o->start_raw);
 	if (at) {
@@ -343,7 +459,8 @@ static bool open_first_buffer(struct etw_writer *writer, const char *session_nam
 	}
 	size = writer->options.header_buffer_size;
 	memset(buffer->bytes + buffer->used, 0xff, size - buffer->used);
-	store_buffer_header(writer, buffer->bytes, buffer, size, FLAG_FLUSH, BUFFER_LOGFILE_HEADER);
+	store_buffer_header(writer, buffer->bytes, buffer, size, ETL_BUFFER_FLUSH,
+			    ETL_BUFFER_HEADER);
 	write_bytes(writer, buffer->bytes, size);
 	writer->buffers_written++;
 	return !failed(writer);
@@ -397,12 +514,12 @@ static void complete_first_buffer(struct etw_writer *writer)
 		error_set(&writer->failure, ETW_ERROR_NO_MEMORY,
 			  "no memory for the logfile header");
 	} else {
-		memcpy(buffer->bytes + BUFFER_HEADER_SIZE + ETL_SYSTEM_HEADER_SIZE, payload.bytes,
-		       payload.size);
+		memcpy(buffer->bytes + ETL_BUFFER_HEADER_SIZE + ETL_SYSTEM_HEADER_SIZE,
+		       payload.bytes, payload.size);
 	}
 	etw_payload_done(&payload);
 	store_buffer_header(writer, buffer->bytes, buffer, writer->options.header_buffer_size,
-			    FLAG_FLUSH, BUFFER_LOGFILE_HEADER);
+			    ETL_BUFFER_FLUSH, ETL_BUFFER_HEADER);
 }
 
 static void finish_first_buffer(struct etw_writer *writer)
@@ -411,12 +528,12 @@ static void finish_first_buffer(struct etw_writer *writer)
 		complete_first_buffer(writer);
 	}
 	if (!failed(writer)) {
-		etl_output_finish(&writer->output, writer->header.bytes,
-				  writer->options.header_buffer_size, &writer->failure);
+		output_finish(&writer->output, writer->header.bytes,
+			      writer->options.header_buffer_size, &writer->failure);
 	}
 }
 
-/* --- a recording ------------------------------------------------------------------------------ */
+/* ---- a recording ---- */
 
 static struct etw_writer_options with_defaults(const struct etw_writer_options *given)
 {
@@ -431,8 +548,8 @@ static struct etw_writer_options with_defaults(const struct etw_writer_options *
 	o.cpu_mhz = o.cpu_mhz ? o.cpu_mhz : 2400;
 	o.start_time = o.start_time ? o.start_time : INT64_C(133601436000000000);
 	o.boot_time = o.boot_time ? o.boot_time : etw_time_add(o.start_time, -INT64_C(36000000000));
-	o.log_file_mode = o.log_file_mode ? o.log_file_mode : MODE_SEQUENTIAL;
-	o.log_file_mode |= o.compressed ? MODE_COMPRESSED : 0;
+	o.log_file_mode = o.log_file_mode ? o.log_file_mode : ETW_MODE_SEQUENTIAL;
+	o.log_file_mode |= o.compressed ? ETW_MODE_COMPRESSED : 0;
 	o.os_build = o.os_build ? o.os_build : 17763;
 	o.os_major = o.os_major ? o.os_major : 10;
 	o.session_name = NULL;
@@ -446,12 +563,12 @@ static bool check(const struct etw_writer_options *options, struct etw_error *er
 		return error_set(err, ETW_ERROR_LIMIT, "pointer size %u is neither 4 nor 8",
 				 (unsigned)options->pointer_size);
 	}
-	if (options->buffer_size < BUFFER_LEAST || options->buffer_size > BUFFER_MOST ||
+	if (options->buffer_size < BUFFER_LEAST || options->buffer_size > ETL_BUFFER_MAX ||
 	    options->buffer_size % 8 != 0) {
 		return error_set(err, ETW_ERROR_LIMIT,
 				 "buffer size %u is not a multiple of 8 from %u to %u",
 				 (unsigned)options->buffer_size, (unsigned)BUFFER_LEAST,
-				 (unsigned)BUFFER_MOST);
+				 (unsigned)ETL_BUFFER_MAX);
 	}
 	return true;
 }
@@ -473,12 +590,12 @@ static struct etw_writer *open_writer(const char *path, const struct etw_writer_
 	}
 	writer->buffers = calloc(writer->options.processors, sizeof *writer->buffers);
 	writer->packed =
-		malloc(BUFFER_HEADER_SIZE + etl_compress_bound(writer->options.buffer_size));
+		malloc(ETL_BUFFER_HEADER_SIZE + etl_compress_bound(writer->options.buffer_size));
 	if (!writer->buffers || !writer->packed) {
 		error_set(&writer->failure, ETW_ERROR_NO_MEMORY, "no memory to write a recording");
 		goto fail;
 	}
-	if (!etl_output_open(&writer->output, path, options->visibility, &writer->failure)) {
+	if (!output_open(&writer->output, path, options->visibility, &writer->failure)) {
 		goto fail;
 	}
 	if (first ? !take_first_buffer(writer, first, first_size) :
@@ -552,7 +669,7 @@ void etw_writer_close(struct etw_writer *writer)
 	for (size_t i = 0; writer->buffers && i < writer->options.processors; i++) {
 		free(writer->buffers[i].bytes);
 	}
-	etl_output_close(&writer->output);
+	output_close(&writer->output);
 	free(writer->buffers);
 	free(writer->packed);
 	free(writer->header.bytes);

@@ -23,7 +23,6 @@
 #include "base/error.h"
 #include "base/guid.h"
 #include "base/os.h"
-#include "lib/etl/logfile_header.h"
 #include "lib/source/event_record.h"
 
 /* ---- a record (out_record.c) ---- */
@@ -36,6 +35,55 @@
 enum {
 	ETL_SYSTEM_HEADER_SIZE = 32
 }; /* bytes of the header of a SYSTEM record without additional fields */
+
+/*
+ * ---- the logfile header (out_record.c) ----
+ *
+ * The payload of the first record of a recording, and the clock that it describes
+ * (docs/etl-format.md sections 5 and 6).
+ */
+
+/* Values that are known only at the end of the recording. */
+struct logfile_ending {
+	int64_t latest_raw; /* latest raw time of all records */
+	uint32_t buffers_written;
+};
+
+/*
+ * Adds the header. ending: NULL while the session runs. The names are UTF-8; if both are NULL, they
+ * are left out. The part before the names has the same size with and without ending, so it can be
+ * overwritten.
+ */
+void logfile_header_build(struct etw_payload *payload, const struct etw_writer_options *options,
+			  const struct logfile_ending *ending, const char *session_name,
+			  const char *file_name);
+
+/*
+ * Header values of a recording that is made from others; the rest of its header is that of the
+ * first input.
+ */
+struct logfile_changes {
+	uint32_t buffer_size;
+	uint32_t processors;
+	uint32_t log_file_mode;
+	uint32_t buffers_written;
+	uint32_t events_lost;
+	uint32_t buffers_lost;
+	int64_t start_time; /* 100 ns since 1601 UTC, as end_time */
+	int64_t end_time;
+};
+
+/*
+ * Stores the changes in the payload of a header record. pointer_size: 4 or 8, as its header type
+ * says. Returns false, and stores nothing, if the payload is too small for a header.
+ */
+bool logfile_header_change(uint8_t *payload, size_t size, uint8_t pointer_size,
+			   const struct logfile_changes *changes);
+
+/* Return values of the clock of a recording. options must have all defaults filled in. */
+uint64_t logfile_ticks_per_second(const struct etw_writer_options *options);
+int64_t logfile_raw_time(const struct etw_writer_options *options,
+			 uint64_t ns); /* after the start */
 
 /* ---- recordings ---- */
 
@@ -96,43 +144,5 @@ const struct os_file *etl_writer_file(const struct etw_writer *writer);
 
 /* Returns the raw time `ns` nanoseconds after the start, by the recording's clock. */
 int64_t etl_writer_raw_time(const struct etw_writer *writer, uint64_t ns);
-
-/* ---- where the bytes go (output.c) ---- */
-
-/*
- * Where a recording is written to: a file, growing memory, or the standard output.
- *
- * The header at the start of a recording contains the numbers of buffers and losses, which are
- * known only at the end. A recording for the standard output therefore waits in a temporary file
- * (os_file_temporary()) until then, and a file gets its name then (os_file_new()).
- */
-
-/* Zero-initialise it. */
-struct etl_output {
-	struct os_file *file; /* owned; NULL: the output is in memory */
-	bool standard;        /* the file is for the standard output */
-	bool temporary;       /* the file gets no name */
-	uint8_t *memory;      /* owned */
-	size_t memory_capacity;
-	uint64_t size; /* bytes written */
-};
-
-/* Opens an output. path: NULL keeps the bytes in memory, "-" is the standard output. */
-bool etl_output_open(struct etl_output *output, const char *path, enum etw_visibility visibility,
-		     struct etw_error *err);
-
-bool etl_output_write(struct etl_output *output, const uint8_t *bytes, size_t size,
-		      struct etw_error *err);
-
-/*
- * Overwrites the first size bytes of the output, which must have been written before, and gives the
- * file its name. Nothing can be written afterwards. The standard output gets everything now. If its
- * reader has closed the pipe, this returns false without setting an error (base/print.h).
- */
-bool etl_output_finish(struct etl_output *output, const uint8_t *bytes, size_t size,
-		       struct etw_error *err);
-
-/* Removes a file that was not finished. */
-void etl_output_close(struct etl_output *output);
 
 #endif
