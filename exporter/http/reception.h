@@ -19,7 +19,7 @@ struct reception_options {
 	size_t listener_count;
 	struct address_range *allowed; /* copied; none: every address */
 	size_t allowed_count;
-	size_t workers;    /* number of threads that call reception_next() */
+	size_t workers;                   /* number of threads that call reception_next() */
 	size_t most_large, most_rendered; /* see dispatch.h */
 
 	void *context; /* passed to these functions, which run on any thread */
@@ -33,6 +33,9 @@ struct reception_options {
 	void (*closed)(void *context, enum close_reason reason);
 	/* Called with the number of connections that are open now. */
 	void (*opened)(void *context, size_t connections);
+	/* Called when a client cannot be accepted for lack of descriptors; once until another
+	 * client has been accepted. */
+	void (*starved)(void *context);
 };
 
 struct reception; /* opaque */
