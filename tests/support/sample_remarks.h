@@ -96,7 +96,7 @@ void remark_connect_failed(struct machine *m, const struct process *process, uin
 
 /* A request of the web site: it arrives, is handed to the program, is answered, has been sent. */
 void remark_http_arrived(struct machine *m, const struct connection *connection);
-void remark_http_delivered(struct machine *m, struct connection *connection);
+void remark_http_delivered(struct machine *m, struct connection *connection, bool order);
 void remark_http_answered(struct machine *m, const struct connection *connection, bool order);
 void remark_http_sent(struct machine *m, const struct connection *connection);
 
