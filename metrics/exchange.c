@@ -163,6 +163,14 @@ void registry_set_limits(struct registry *registry, const struct registry_limits
 	os_mutex_unlock(&registry->mutex);
 }
 
+static void restart_gauge(cell *cells)
+{
+	uint64_t holds = atomic_load_explicit(&cells[GAUGE_HOLDS], memory_order_relaxed);
+
+	atomic_store_explicit(&cells[GAUGE_HOLDS], holds % GAUGE_WRAP, memory_order_relaxed);
+	atomic_store_explicit(&cells[GAUGE_VALUE], 0, memory_order_relaxed);
+}
+
 void family_restart(struct family *family, const struct shard *shard)
 {
 	uint32_t left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
@@ -174,8 +182,7 @@ void family_restart(struct family *family, const struct shard *shard)
 
 		left -= here;
 		for (uint32_t i = 0; cells && i < here; i++) {
-			atomic_store_explicit(&cells[(size_t)i * GAUGE_CELLS], 0,
-					      memory_order_relaxed);
+			restart_gauge(&cells[(size_t)i * GAUGE_CELLS]);
 		}
 	}
 }
@@ -219,7 +226,8 @@ static void copy_gauges(struct family *family, const struct shard *from, const s
 		uint32_t here = left < 1u << segment ? left : 1u << segment;
 
 		left -= here;
-		for (size_t i = 0; target && i < (size_t)here * GAUGE_CELLS; i += GAUGE_CELLS) {
+		/* With the holds, because their cell also has a part of the value. */
+		for (size_t i = 0; target && i < (size_t)here * GAUGE_CELLS; i++) {
 			atomic_store_explicit(
 				&target[i], atomic_load_explicit(&source[i], memory_order_relaxed),
 				memory_order_relaxed);

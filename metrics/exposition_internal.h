@@ -84,18 +84,14 @@ static inline uint64_t sum_at(const struct columns *columns, size_t index)
 /* Sums the cells of a gauge. Returns false if the gauge is hidden. */
 static inline bool gauge_at(const struct columns *columns, size_t index, int64_t *value)
 {
-	uint64_t sum = 0;
+	struct gauge_sum sum = { 0 };
 
 	for (unsigned i = 0; i < columns->count; i++) {
-		uint64_t one = atomic_load_explicit(&columns->cells[i][index * GAUGE_CELLS],
-						    memory_order_relaxed);
-
-		if (one == CELL_HIDDEN) {
+		if (!gauge_sum_add(&sum, &columns->cells[i][index * GAUGE_CELLS])) {
 			return false;
 		}
-		sum += one;
 	}
-	*value = (int64_t)sum;
+	*value = gauge_sum_value(&sum);
 	return true;
 }
 

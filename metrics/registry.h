@@ -141,8 +141,8 @@ struct shard *registry_shard(struct registry *registry, bool shared, struct etw_
  * The cells of a sample in one shard. Those of a family with dynamic labels are valid until the
  * owner of the shard is called to forget them (struct shard_owner); without an owner, and for all
  * other families, until registry_free(). A counter has one cell; a gauge has a second one, for
- * cells_hold(); a histogram has its buckets (not cumulated, the last is +Inf), then the sum, then,
- * with native histograms, the address of their cells.
+ * cells_hold() and cells_move(); a histogram has its buckets (not cumulated, the last is +Inf),
+ * then the sum, then, with native histograms, the address of their cells.
  */
 typedef _Atomic(uint64_t) cell;
 
@@ -178,11 +178,37 @@ static inline void cell_count(cell *at)
 	cell_add(at, 1);
 }
 
-/* Adds to a cell of a gauge that only the calling thread writes. The amount is in two's
- * complement, so it may be negative. */
-static inline void cell_move(cell *at, uint64_t amount)
+/* What the second cell of a gauge changes by when the sum in the first passes 2^63: the upper half
+ * of the second cell counts this, and the lower half counts the holds. */
+#define GAUGE_WRAP (UINT64_C(1) << 32)
+
+/*
+ * Adds to the cells of a gauge that only the calling thread writes. The amount is in two's
+ * complement, so it may be negative. The sum may pass 2^63: pages then show the nearest number that
+ * they can, and the gauge is right again when the values that made it so large are gone.
+ */
+static inline void cells_move(cell *cells, uint64_t amount)
 {
-	cell_add(at, amount);
+	uint64_t before = atomic_load_explicit(cells, memory_order_relaxed);
+	uint64_t after = before + amount;
+
+	if (((before ^ after) & (amount ^ after)) >> 63 != 0) {
+		cell_add(&cells[1], amount >> 63 != 0 ? 0 - GAUGE_WRAP : GAUGE_WRAP);
+	}
+	atomic_store_explicit(cells, after, memory_order_relaxed);
+}
+
+/* Replaces a value that was added to the cells of a gauge by another one. */
+static inline void cells_replace(cell *cells, uint64_t former, uint64_t value)
+{
+	uint64_t difference = value - former;
+
+	if (((value ^ former) & (value ^ difference)) >> 63 !=
+	    0) { /* the difference does not fit */
+		cells_move(cells, 0 - former);
+		difference = value;
+	}
+	cells_move(cells, difference);
 }
 
 /* Finds the cells of a sample and adds to them, in one call. For counters; for histograms use
@@ -208,12 +234,12 @@ void family_set(struct family *family, struct shard *shard, const uint32_t *ids,
  */
 static inline void cells_hold(cell *cells)
 {
-	cell_move(&cells[1], 1);
+	cell_add(&cells[1], 1);
 }
 
 static inline void cells_release(cell *cells)
 {
-	cell_move(&cells[1], UINT64_MAX);
+	cell_add(&cells[1], UINT64_MAX);
 }
 
 /* Makes the sample with these label values, at 0, unless a limit forbids it. It is never

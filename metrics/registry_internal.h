@@ -92,8 +92,39 @@ enum {
 /* A gauge is hidden if its cell has this value. */
 #define CELL_HIDDEN ((uint64_t)INT64_MIN)
 
-/* The cells of a gauge: its value, then the number of cells_hold() without a cells_release(). */
+/* The cells of a gauge: its value; then the number of cells_hold() without a cells_release(), and
+ * in the upper half how often the value passed 2^63 (GAUGE_WRAP). */
 enum { GAUGE_VALUE, GAUGE_HOLDS, GAUGE_CELLS };
+
+/* The sum of a gauge over its shards: value + wraps * 2^64. */
+struct gauge_sum {
+	uint64_t value;
+	int64_t wraps;
+};
+
+/* Adds the cells of one shard. Returns false if they hide the gauge. */
+static inline bool gauge_sum_add(struct gauge_sum *sum, const cell *cells)
+{
+	uint64_t one = atomic_load_explicit(&cells[GAUGE_VALUE], memory_order_relaxed);
+	uint64_t holds = atomic_load_explicit(&cells[GAUGE_HOLDS], memory_order_relaxed);
+	uint64_t after = sum->value + one;
+
+	if (one == CELL_HIDDEN) {
+		return false;
+	}
+	sum->wraps += (int32_t)(uint32_t)(holds / GAUGE_WRAP);
+	if (((sum->value ^ after) & (one ^ after)) >> 63 != 0) {
+		sum->wraps += one >> 63 != 0 ? -1 : 1;
+	}
+	sum->value = after;
+	return true;
+}
+
+/* Returns the sum, or the nearest number that a page can show. */
+static inline int64_t gauge_sum_value(const struct gauge_sum *sum)
+{
+	return sum->wraps > 0 ? INT64_MAX : sum->wraps < 0 ? -INT64_MAX : (int64_t)sum->value;
+}
 
 /*
  * A hash table of samples. A bucket has two slots; the first is in its low half and is filled

@@ -873,24 +873,23 @@ void family_hide_all(struct family *family, const struct shard *shard)
 static bool value_of(const struct family *family, uint32_t sample, int64_t *value)
 {
 	size_t offset = family->type == FAMILY_HISTOGRAM ? family->bucket_count + 1 : 0;
+	bool gauge = family->type == FAMILY_GAUGE;
+	struct gauge_sum sum = { 0 };
 	uint32_t index;
-	uint64_t sum = 0;
 	unsigned segment = segment_of(sample, &index);
 
 	offset += (size_t)index * family->cells_per_sample;
 	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		cell *cells = shown_cells(family, w, segment);
 
-		if (cells) {
-			uint64_t one = atomic_load_explicit(cells + offset, memory_order_relaxed);
-
-			if (one == CELL_HIDDEN && family->type == FAMILY_GAUGE) {
-				return false;
-			}
-			sum += one;
+		if (cells && gauge && !gauge_sum_add(&sum, cells + offset)) {
+			return false;
+		}
+		if (cells && !gauge) {
+			sum.value += atomic_load_explicit(cells + offset, memory_order_relaxed);
 		}
 	}
-	*value = (int64_t)sum;
+	*value = gauge_sum_value(&sum);
 	return true;
 }
 

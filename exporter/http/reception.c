@@ -61,6 +61,7 @@ struct reception {
 	struct connection_list list;
 	struct handshake_turns turns;
 	uint64_t paused_until_ns; /* after a lack of descriptors nothing is accepted until then */
+	bool starved;             /* no client was accepted since then */
 	uint64_t expire_from_ns;  /* no overdue connection is ended before this time */
 	atomic_bool stopping;
 };
@@ -408,6 +409,14 @@ static void add(struct reception *reception, socket_handle client,
 	serve(reception, connection, now_ns);
 }
 
+static void note_starved(struct reception *reception)
+{
+	if (!reception->starved) {
+		reception->options.starved(reception->options.context);
+	}
+	reception->starved = true;
+}
+
 static void accept_some(struct reception *reception, socket_handle listener, uint64_t now_ns)
 {
 	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
@@ -416,6 +425,7 @@ static void accept_some(struct reception *reception, socket_handle listener, uin
 
 		switch (socket_accept(listener, &client, &address)) {
 		case SOCKET_ACCEPTED:
+			reception->starved = false;
 			add(reception, client, &address, now_ns);
 			break;
 		case SOCKET_NO_CLIENT:
@@ -428,6 +438,7 @@ static void accept_some(struct reception *reception, socket_handle listener, uin
 			}
 			if (!connection_list_evict(&reception->list, NULL)) {
 				reception->paused_until_ns = now_ns + PAUSE_NS;
+				note_starved(reception);
 				return;
 			}
 			break;

@@ -33,6 +33,9 @@ struct reception_options {
 	void (*closed)(void *context, enum close_reason reason);
 	/* Called with the number of connections that are open now. */
 	void (*opened)(void *context, size_t connections);
+	/* Called when a client cannot be accepted for lack of descriptors; once until another
+	 * client has been accepted. */
+	void (*starved)(void *context);
 };
 
 struct reception; /* opaque */

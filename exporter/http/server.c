@@ -185,6 +185,13 @@ static void show_open(void *context, size_t connections)
 	family_set(server->families[CONNECTIONS_OPEN], server->shard, NULL, (int64_t)connections);
 }
 
+static void log_starved(void *context)
+{
+	(void)context;
+	log_warning("No file descriptor is free, so clients wait; a higher limit (ulimit -n, "
+		    "LimitNOFILE= of systemd) lets more connect");
+}
+
 /* ---- what starting needs ---- */
 
 static int on_message(const struct mg_connection *connection, const char *message)
@@ -353,6 +360,7 @@ static bool open_reception(struct http_server *server, const struct http_options
 		.add_refusal = add_refusal,
 		.closed = count_closed,
 		.opened = show_open,
+		.starved = log_starved,
 	};
 
 	if (!allowed) {
@@ -428,6 +436,13 @@ struct http_server *http_start(const struct http_options *options, struct regist
 	if (!server->sockets_started || !choose_workers(server, options, err) ||
 	    !pages_open(server, options, err) || !open_reception(server, options, err) ||
 	    !scrape_open(server, err) || !start_civetweb(server, err)) {
+		goto fail;
+	}
+	if (!socket_is_left()) {
+		error_set(err, ETW_ERROR_SYSTEM,
+			  "the limit of file descriptors is too low for the web server: none is "
+			  "left for a client; a higher limit (ulimit -n, LimitNOFILE= of systemd) "
+			  "is needed");
 		goto fail;
 	}
 	return server;

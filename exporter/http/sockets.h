@@ -25,6 +25,9 @@ void sockets_stop(void);
  * files. */
 size_t sockets_limit(void);
 
+/* Whether the system would give the program one more socket now. */
+bool socket_is_left(void);
+
 /*
  * Listens on an address. LISTEN_ANY means an IPv6 socket that also takes IPv4, or IPv4 alone if the
  * system has no IPv6. On failure returns SOCKET_NONE and sets *error_number to the error of the

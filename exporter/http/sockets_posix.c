@@ -15,6 +15,8 @@
 
 #include "exporter/http/sockets.h"
 
+#include "base/os.h"
+
 /* The most memory of the kernel that a page takes while it waits for its client; the default is
  * some MB. */
 enum { UNSENT_BYTES_MAX = 256 * 1024 };
@@ -45,6 +47,22 @@ size_t sockets_limit(void)
 	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ?
 		       (size_t)limit.rlim_cur / 2 :
 		       SIZE_MAX;
+}
+
+static bool lacks_descriptors(void)
+{
+	return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+}
+
+bool socket_is_left(void)
+{
+	int one = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (one < 0) {
+		return !lacks_descriptors();
+	}
+	close(one);
+	return true;
 }
 
 /* ---- listening ---- */
@@ -162,9 +180,7 @@ enum socket_accepted socket_accept(socket_handle listener, socket_handle *client
 	int accepted = accept4((int)listener, &binary.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (accepted < 0) {
-		return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM ?
-			       SOCKET_NO_DESCRIPTORS :
-			       SOCKET_NO_CLIENT;
+		return lacks_descriptors() ? SOCKET_NO_DESCRIPTORS : SOCKET_NO_CLIENT;
 	}
 	read_address(&binary, address);
 	*client = accepted;
@@ -288,12 +304,14 @@ struct waker {
 struct waker *waker_new(struct etw_error *err)
 {
 	struct waker *waker = calloc(1, sizeof *waker);
+	char reason[128];
 
 	if (waker && pipe2(waker->ends, O_NONBLOCK | O_CLOEXEC) == 0) {
 		return waker;
 	}
+	os_error_text(errno, reason, sizeof reason);
 	free(waker);
-	error_set(err, ETW_ERROR_SYSTEM, "cannot make a pipe for the web server");
+	error_set(err, ETW_ERROR_SYSTEM, "cannot make a pipe for the web server: %s", reason);
 	return NULL;
 }
 

@@ -38,6 +38,12 @@ size_t sockets_limit(void)
 	return SIZE_MAX;
 }
 
+/* Windows has no limit for each program that users would set. */
+bool socket_is_left(void)
+{
+	return true;
+}
+
 /* ---- listening ---- */
 
 union any_address {

@@ -155,7 +155,7 @@ static size_t find_or_add(struct account_lookup *lookup, const char *sid, size_t
 }
 
 enum account_answer account_lookup_ask(struct account_lookup *lookup, const char *sid, size_t size,
-				       uint64_t wait_ns, struct etw_text *name)
+				       uint64_t wait_ns, struct etw_text *name, uint32_t *number)
 {
 	enum account_answer result = ACCOUNT_PENDING;
 	uint64_t deadline_ns = os_monotonic_ns() + wait_ns;
@@ -178,8 +178,19 @@ enum account_answer account_lookup_ask(struct account_lookup *lookup, const char
 		result = lookup->accounts[i].name ? ACCOUNT_FOUND : ACCOUNT_HAS_NO_NAME;
 		text_add_string(name, lookup->accounts[i].name ? lookup->accounts[i].name : "");
 	}
+	*number = (uint32_t)i;
 	os_mutex_unlock(&lookup->mutex);
 	return result;
+}
+
+uint32_t account_lookup_answered(struct account_lookup *lookup)
+{
+	uint32_t answered;
+
+	os_mutex_lock(&lookup->mutex);
+	answered = (uint32_t)lookup->next;
+	os_mutex_unlock(&lookup->mutex);
+	return answered;
 }
 
 /* ---- well-known accounts ---- */
@@ -454,8 +465,9 @@ static void name_owner(struct identities *identities, struct identity *identity,
 	if (accounts_well_known(sid, identity->sid_size, name)) {
 		answer = ACCOUNT_FOUND;
 	} else if (identities->lookup) {
+		identities->asks++;
 		answer = account_lookup_ask(identities->lookup, sid, identity->sid_size, wait_ns,
-					    name);
+					    name, &identity->account);
 	}
 	if (answer != ACCOUNT_FOUND) {
 		text_add(name, sid, identity->sid_size);
@@ -468,15 +480,25 @@ static void name_owner(struct identities *identities, struct identity *identity,
 
 void identities_find_pending_owners(struct identities *identities)
 {
-	bool pending = identities->pending;
+	uint32_t answered = identities->pending ? account_lookup_answered(identities->lookup) : 0;
 
+	/* Every process that starts comes here, so without an answer this must cost nothing. */
+	if (answered == identities->answered || !identities->pending) {
+		return;
+	}
+	identities->answered = answered;
 	identities->pending = false;
-	for (size_t i = 1; pending && i < identities->count; i++) {
+	for (size_t i = 1; i < identities->count; i++) {
 		struct identity *identity = &identities->rows[i];
 
-		if (identity->owner_pending && identity->texts) {
+		if (!identity->owner_pending || !identity->texts) {
+			continue;
+		}
+		if (identity->account < answered) {
 			name_owner(identities, identity, 0);
-			identities->names_came |= !identity->owner_pending;
+			identities->names_came = true;
+		} else {
+			identities->pending = true;
 		}
 	}
 }

@@ -42,9 +42,14 @@ enum account_answer {
 };
 
 /* Adds the name of the account. wait_ns: how long to wait for a SID that was not asked for before;
- * not at all while the thread is at another one. */
+ * not at all while the thread is at another one. ACCOUNT_PENDING: *number is that of the account.
+ */
 enum account_answer account_lookup_ask(struct account_lookup *lookup, const char *sid, size_t size,
-				       uint64_t wait_ns, struct etw_text *name);
+				       uint64_t wait_ns, struct etw_text *name, uint32_t *number);
+
+/* Returns how many accounts have their answers, which come in the order of their numbers: those
+ * with lower numbers have one. */
+uint32_t account_lookup_answered(struct account_lookup *lookup);
 
 /* ---- well-known accounts ---- */
 
@@ -87,20 +92,22 @@ struct identity {
 	/* Label ids of the account and of its SID; INTERN_NONE: not known, or not asked for. */
 	uint32_t owner, owner_sid;
 	uint32_t terminal_session; /* or NO_TERMINAL_SESSION */
+	uint32_t account;          /* number of the account whose name is pending */
 	bool owner_pending;        /* owner is the SID, until the machine gives the name */
 	bool in_use;          /* it has a process; otherwise parent_id is the next free number */
 	bool marked, running; /* of a sweep */
 };
 
 struct identities {
-	struct names *names;           /* borrowed */
-	struct intern *strings;        /* borrowed: labels */
+	struct names *names;    /* borrowed */
+	struct intern *strings; /* borrowed: labels */
 	/* Whether paths and command lines are kept: for rules, or for those that a reload of a live
 	 * session may bring. */
 	bool keeps;
 	bool owners;                   /* whether owners are asked for */
 	struct account_lookup *lookup; /* borrowed; NULL: only well-known accounts have names */
 	bool pending;                  /* some owner's name is pending */
+	uint32_t answered;             /* accounts with an answer when owners were last looked for */
 	bool names_came;               /* a pending name has come; the reader resets it */
 	struct identity *rows;         /* owned; row 0 is that of no process */
 	size_t count, capacity;        /* rows, free ones included */
@@ -108,6 +115,7 @@ struct identities {
 	size_t used, sweep_at;    /* rows in use, and how many of them make a sweep worthwhile */
 	size_t bytes, bytes_most; /* of texts */
 	size_t offered;           /* bytes of all texts since the last sweep, refused ones included */
+	uint64_t asks;            /* calls of account_lookup_ask(), for tests */
 	uint64_t refused;         /* command lines and names for which there was no room */
 	const struct process_names *rules; /* borrowed; NULL: none */
 	struct regex_matcher *matcher;     /* owned; NULL until rules exist */

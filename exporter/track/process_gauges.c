@@ -91,7 +91,7 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 static void add_to_cell(cell *at, int64_t amount)
 {
 	if (at) {
-		cell_move(at, (uint64_t)amount);
+		cells_move(at, (uint64_t)amount);
 	}
 }
 

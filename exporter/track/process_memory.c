@@ -74,7 +74,7 @@ static void free_row(struct memory_row *row)
 {
 	for (unsigned i = 0; i < PROCESS_MEMORY_FAMILIES; i++) {
 		if (row->cells[i]) {
-			cell_move(row->cells[i], 0 - row->shown[i]);
+			cells_move(row->cells[i], 0 - row->shown[i]);
 			cells_release(row->cells[i]);
 		}
 	}
@@ -201,7 +201,7 @@ static void show_row(struct memory_row *row)
 {
 	for (unsigned i = 0; i < PROCESS_MEMORY_FAMILIES; i++) {
 		if (row->cells[i]) {
-			cell_move(row->cells[i], row->next[i] - row->shown[i]);
+			cells_replace(row->cells[i], row->shown[i], row->next[i]);
 			row->shown[i] = row->next[i];
 		}
 	}

@@ -54,6 +54,26 @@ if command -v python3 >/dev/null; then
 	end_exporter
 fi
 
+# ---- too few descriptors: the exporter either serves, or ends and names the limit ----
+for limit in 4 5 6 7 8 9 10 11 12; do
+	: >"$work/log"
+	(ulimit -n "$limit" && exec "$ETW_EXPORTER" --web.listen-address=127.0.0.1:0 --web.listen-address=127.0.0.1:0 \
+		--replay.file="$work/sample.etl") >"$work/log" 2>&1 </dev/null &
+	few=$!
+	answered() { for port in $(ports); do healthy "http://127.0.0.1:$port" && return; done 2>/dev/null; return 1; }
+	ended() { ! kill -0 "$few" 2>/dev/null; }
+	answers_or_ended() { answered || ended; }
+	until_true 30 answers_or_ended || fail "with $limit descriptors it neither answers nor ends: $(cat "$work/log")"
+	if ! ended; then
+		kill -TERM "$few"
+		wait "$few" || fail "exit $? after SIGTERM with $limit descriptors"
+	elif wait "$few"; then
+		fail "exit 0 with $limit descriptors"
+	else
+		grep -q 'ulimit -n\|Too many open files\|shared librar' "$work/log" || fail "with $limit descriptors: $(cat "$work/log")"
+	fi
+done
+
 # ---- few threads, because a thread needs address space for its stack ----
 if [ -z "${SANITIZERS:-}" ]; then
 	runner=(bash -c 'ulimit -v 90000 && exec "$@"' bash)
@@ -119,6 +139,8 @@ if command -v python3 >/dev/null; then
 		resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
 		assert all(healthy(s) for s in waiting)
 	PYTHON
+	lines=$(grep -c 'level=warning msg="No file descriptor is free' "$work/log" || true)
+	[ "$lines" = 1 ] || fail "$lines lines about the lack of descriptors: $(cat "$work/log")"
 	end_exporter
 fi
 

@@ -502,6 +502,17 @@ static void runtimes_of_dotnet_are_those_of_the_simulation(void **state)
 	}
 }
 
+/* What a newcomer would take for a fault of the exporter. */
+static void nothing_is_unmatched_invalid_or_beyond_a_limit(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(page.data, "\netw_state_unmatched_total{table=\"pair\",side="));
+	expect(0, "etw_state_unmatched_total");
+	expect(0, "etw_decode_errors_total");
+	expect(0, "etw_invalid_durations_total");
+	expect(0, "etw_exporter_series_overflow_total");
+}
+
 /* No family of a collector that needs no configuration stays without a sample above 0. */
 static void every_family_moves(void **state)
 {
@@ -610,6 +621,7 @@ int main(void)
 		cmocka_unit_test(lookups_and_connections_are_those_of_the_simulation),
 		cmocka_unit_test(answers_of_http_are_those_of_the_simulation),
 		cmocka_unit_test(runtimes_of_dotnet_are_those_of_the_simulation),
+		cmocka_unit_test(nothing_is_unmatched_invalid_or_beyond_a_limit),
 		cmocka_unit_test(every_family_moves),
 	};
 

@@ -345,7 +345,7 @@ static void a_gauge_that_is_not_zero_or_is_held_stays(void **state)
 	(void)state;
 	set_up(&fixture, &options, MINUTE);
 	label(&fixture, "open", 0, ids);
-	cell_move(family_cells(fixture.family, fixture.shard, ids, NULL), 5);
+	cells_move(family_cells(fixture.family, fixture.shard, ids, NULL), 5);
 	label(&fixture, "held", 0, ids);
 	cells = family_cells(fixture.family, fixture.shard, ids, NULL);
 	cells_hold(cells);

@@ -278,11 +278,11 @@ static void gauges_go_up_and_down_and_hide(void **state)
 	int64_t value;
 
 	(void)state;
-	cell_move(family_cells(family, shard, NULL, NULL), 1);
-	cell_move(family_cells(family, shard, NULL, NULL), (uint64_t)-3);
+	cells_move(family_cells(family, shard, NULL, NULL), 1);
+	cells_move(family_cells(family, shard, NULL, NULL), (uint64_t)-3);
 	assert_true(family_value(family, NULL, &value));
 	assert_int_equal(value, -2);
-	cell_move(family_cells(family, shard, NULL, NULL), 5);
+	cells_move(family_cells(family, shard, NULL, NULL), 5);
 	assert_true(family_value(family, NULL, &value));
 	assert_int_equal(value, 3);
 	family_hide(family, shard, NULL);
@@ -290,6 +290,60 @@ static void gauges_go_up_and_down_and_hide(void **state)
 	family_set(family, shard, NULL, -7);
 	assert_true(family_value(family, NULL, &value));
 	assert_int_equal(value, -7);
+	registry_free(registry);
+}
+
+static void assert_gauge(struct family *family, int64_t expected)
+{
+	int64_t value = 0;
+
+	assert_true(family_value(family, NULL, &value));
+	assert_int_equal(value, expected);
+}
+
+/* Sums of one shard and of several beyond what 64 bits hold. */
+static void a_gauge_that_passes_the_largest_number_comes_back(void **state)
+{
+	struct registry *registry = registry_with(0, 0);
+	struct shard *shards[] = { registry_shard(registry, false, NULL),
+				   registry_shard(registry, false, NULL) };
+	struct family *family = declare(registry, &(struct family_options){ .name = "x",
+									    .help = "X.",
+									    .type = FAMILY_GAUGE });
+	cell *first = family_cells(family, shards[0], NULL, NULL);
+	cell *second = family_cells(family, shards[1], NULL, NULL);
+
+	(void)state;
+	cells_move(first, INT64_MAX);
+	cells_move(second, INT64_MAX);
+	assert_gauge(family, INT64_MAX);
+	page_expect(registry, "x 9223372036854775807\n");
+	cells_move(second, (uint64_t)-INT64_MAX);
+	assert_gauge(family, INT64_MAX);
+	for (int i = 0; i < 5; i++) {
+		cells_move(first, INT64_MAX);
+		cells_hold(first);
+	}
+	assert_gauge(family, INT64_MAX);
+	page_expect(registry, "x 9223372036854775807\n");
+	shard_hold_gauges(shards[0]);
+	assert_gauge(family, INT64_MAX);
+	shard_release_gauges(shards[0]);
+	for (int i = 0; i < 6; i++) {
+		cells_move(first, (uint64_t)-INT64_MAX);
+	}
+	for (int i = 0; i < 5; i++) {
+		cells_release(first);
+	}
+	assert_gauge(family, 0);
+	cells_replace(first, 0, (uint64_t)-INT64_MAX);
+	cells_move(first, (uint64_t)-5);
+	assert_gauge(family, -INT64_MAX);
+	cells_replace(first, (uint64_t)-INT64_MAX, INT64_MAX);
+	assert_gauge(family, INT64_MAX - 5);
+	cells_move(first, INT64_MAX);
+	family_restart(family, shards[0]);
+	assert_gauge(family, 0);
 	registry_free(registry);
 }
 
@@ -725,6 +779,7 @@ int main(void)
 		cmocka_unit_test(a_family_without_labels_has_one_sample),
 		cmocka_unit_test(a_sample_is_the_sum_over_its_writers),
 		cmocka_unit_test(gauges_go_up_and_down_and_hide),
+		cmocka_unit_test(a_gauge_that_passes_the_largest_number_comes_back),
 		cmocka_unit_test(a_shard_hides_all_of_its_samples),
 		cmocka_unit_test(label_sets_that_are_new_while_gauges_are_held_are_not_shown),
 		cmocka_unit_test(an_observation_falls_into_one_bucket),

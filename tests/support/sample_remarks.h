@@ -100,7 +100,7 @@ void remark_connect_failed(struct machine *m, const struct process *process, uin
 /* The steps of a request to the web site: it arrives, the program gets it, answers it, and the
  * answer is sent. */
 void remark_http_arrived(struct machine *m, const struct connection *connection);
-void remark_http_delivered(struct machine *m, struct connection *connection);
+void remark_http_delivered(struct machine *m, struct connection *connection, bool order);
 void remark_http_answered(struct machine *m, const struct connection *connection, bool order);
 void remark_http_sent(struct machine *m, const struct connection *connection);
 

@@ -271,7 +271,7 @@ static uint16_t http_code(struct machine *m)
 	return dice < 84 ? 200 : dice < 91 ? 304 : dice < 96 ? 404 : dice < 99 ? 302 : 500;
 }
 
-void remark_http_delivered(struct machine *m, struct connection *connection)
+void remark_http_delivered(struct machine *m, struct connection *connection, bool order)
 {
 	static const char *const paths[] = { "", "basket", "search", "orders" };
 	struct remark_place place = remark_here(m, m->scenario->system, 0);
@@ -282,6 +282,10 @@ void remark_http_delivered(struct machine *m, struct connection *connection)
 	strcat(url, "/");
 	strcat(url, paths[chance(m, 4)]);
 	connection->http_code = http_code(m);
+	etw_payload_pointer(p, connection->network.connection + 0x40);
+	etw_payload_u32(p, order ? 6 : 4); /* HTTP_VERB, http.h: POST, GET */
+	etw_payload_wstring(p, url);
+	http_event(m, 2, 12, 0x2);
 	etw_payload_pointer(p, connection->network.connection + 0x40);
 	etw_payload_u64(p, request_of(connection));
 	etw_payload_u32(p, 1); /* SiteId */

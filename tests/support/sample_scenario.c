@@ -82,7 +82,7 @@ static void web_answer(struct machine *m, void *subject, uint64_t slot)
 		return;
 	}
 	enter(m, s->web, any_thread(m, s->web));
-	remark_http_delivered(m, c);
+	remark_http_delivered(m, c, order);
 	open = file_open(m, s->web, s->pages[chance(m, PAGES)]);
 	file_query(m, &open);
 	file_read(m, &open, 0, (uint32_t)mostly_low(m, 900, 60000));

@@ -243,10 +243,10 @@ static void add_to_cells(struct rule_engine *engine, const struct compiled_rule 
 		cell_add(cells, amount);
 		break;
 	case GAUGE_INC:
-		cell_move(cells, amount);
+		cells_move(cells, amount);
 		break;
 	case GAUGE_DEC:
-		cell_move(cells, 0 - amount);
+		cells_move(cells, 0 - amount);
 		break;
 	case GAUGE_SET:
 		set_gauge(engine, cells, amount, record);

@@ -25,7 +25,19 @@
 
 #include "base/array.h"
 
-enum { NOT_CAPTURED = SPAN_CAPTURED_MAX, VALUES_MAX = 4096, LABELS_MAX = 4096 };
+enum {
+	NOT_CAPTURED = SPAN_CAPTURED_MAX,
+	/* The numbers have 16 bits. The limits of a rule set (limits.c) keep it below these: a span
+	 * has its duration and its captured labels as values, and some derived fields have the
+	 * field that they are computed from. */
+	VALUES_MAX = NO_VALUE,
+	LABELS_MAX = NO_VALUE,
+};
+
+_Static_assert((int)RULE_FIELDS_MOST + (int)RULE_SPANS_MOST * (1 + (int)SPAN_CAPTURED_MAX) <
+		       (int)VALUES_MAX - 1024,
+	       "all values of a rule set have numbers");
+_Static_assert((int)RULE_LABELS_MOST < (int)LABELS_MAX, "all labels of a rule set have numbers");
 
 /* ---- what does not fit ---- */
 
@@ -348,7 +360,7 @@ static bool find_label(const struct compiled_rules *compiled, const struct compi
 {
 	for (size_t i = 0; i < compiled->label_count; i++) {
 		if (compiled->labels[i].value_index == label->value_index &&
-		    (compiled->labels[i].label == label->label ||
+		    (compiled->labels[i].label->at == label->label->at ||
 		     (compiled->labels[i].label->source == LABEL_FIELD &&
 		      label->label->source == LABEL_FIELD))) {
 			*index = (uint16_t)i;
@@ -494,7 +506,7 @@ static enum rule_result join_cache(struct builder *builder, struct compiled_rule
 		compiled->caches = caches;
 		caches[compiled->cache_count++] = cache;
 	}
-	rule->cache_index = (uint16_t)index;
+	rule->cache_index = (uint32_t)index;
 	return RULE_APPLIES;
 }
 

@@ -182,7 +182,8 @@ struct compiled_rule {
 	uint8_t seen_mask; /* enum event_result bits that decide the outcome */
 	uint32_t number;   /* number of the rule in the set */
 	/* The members below are used for samples that are not in the cache. */
-	uint16_t value_index, cache_index;
+	uint16_t value_index;
+	uint32_t cache_index;
 	struct compiled_label_set labels;
 };
 

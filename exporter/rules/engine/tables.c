@@ -410,7 +410,7 @@ static void remove_gauge(struct gauges *gauges, uint32_t index)
 {
 	struct gauge_entry *entry = &gauges->entries[index];
 
-	cell_move(entry->cells, 0 - entry->value);
+	cells_move(entry->cells, 0 - entry->value);
 	if (entry->next != NO_ENTRY) {
 		gauges->entries[entry->next].previous = entry->previous;
 	}
@@ -456,7 +456,7 @@ static void put_in(struct gauges *gauges, uint32_t index, uint64_t instance, cel
 	*first = index;
 	gauges->count++;
 	cells_hold(cells);
-	cell_move(cells, value);
+	cells_move(cells, value);
 }
 
 void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t value, int64_t time)
@@ -476,7 +476,7 @@ void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t 
 		entry = &gauges->entries[*place];
 		if (entry->instance == instance && entry->cells == cells) {
 			if (time >= entry->time) {
-				cell_move(cells, value - entry->value);
+				cells_replace(cells, entry->value, value);
 				entry->value = value;
 				entry->time = time;
 			}

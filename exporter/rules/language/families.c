@@ -377,25 +377,32 @@ bool span_equal(const struct span *a, const struct span *b)
 	       yaml_equal(a->middle.event_at, b->middle.event_at);
 }
 
-/* Returns the index of the rule's span in the set, which is added if it is new; there must be
- * room. */
-static uint16_t add_span(struct rule_set *set, const struct span *span)
+/* Sets *index to that of the rule's span in the set, which is added if it is new. Returns false if
+ * there are too many; set->spans has room for one of each rule. */
+static bool add_span(struct rule_set *set, const struct rule *rule, uint16_t *index,
+		     struct etw_error *err)
 {
+	const struct span *span = rule->span;
 	size_t i = 0;
 
 	if (!span) {
-		return NO_SPAN;
+		*index = NO_SPAN;
+		return true;
 	}
 	while (i < set->span_count && !span_equal(set->spans[i], span)) {
 		i++;
 	}
-	if (i == NO_SPAN) {
-		return NO_SPAN;
+	if (i == RULE_SPANS_MOST) {
+		return yaml_error(rule->collector->tree, span->at, err,
+				  "the collectors that are on have more than %d different pairs "
+				  "together",
+				  (int)RULE_SPANS_MOST);
 	}
 	if (i == set->span_count) {
 		set->spans[set->span_count++] = span;
 	}
-	return (uint16_t)i;
+	*index = (uint16_t)i;
+	return true;
 }
 
 bool rule_set_register(struct rule_set *set, struct registry *registry, struct etw_error *err)
@@ -421,11 +428,14 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 				return false;
 			}
 			for (size_t k = 0; k < metric->rule_count; k++) {
-				set->rules[set->rule_count++] = (struct active_rule){
-					.rule = &metric->rules[k],
-					.declared = declared,
-					.span = add_span(set, metric->rules[k].span),
-				};
+				struct active_rule *active = &set->rules[set->rule_count];
+
+				*active = (struct active_rule){ .rule = &metric->rules[k],
+								.declared = declared };
+				if (!add_span(set, &metric->rules[k], &active->span, err)) {
+					return false;
+				}
+				set->rule_count++;
 				set->features |= rule_features(&metric->rules[k]);
 			}
 		}

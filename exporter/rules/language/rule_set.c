@@ -493,7 +493,8 @@ static bool check_and_register(struct rule_set *set, const struct rule_set_optio
 		       good;
 	}
 	return good && rule_set_declare_families(set, err) &&
-	       rule_set_register(set, registry, err) && register_own(set, registry, err);
+	       rule_set_register(set, registry, err) && rule_set_check_limits(set, err) &&
+	       register_own(set, registry, err);
 }
 
 bool rule_set_finish(struct rule_set *set, const struct rule_set_options *options,

@@ -20,6 +20,9 @@ struct declared_family {
 
 enum { NO_SPAN = UINT16_MAX };
 
+/* The most different labels, fields and spans of a set's enabled rules (limits.c). */
+enum { RULE_LABELS_MOST = 16384, RULE_FIELDS_MOST = 16384, RULE_SPANS_MOST = 4096 };
+
 struct active_rule {
 	const struct rule *rule;
 	const struct declared_family *declared;
@@ -84,6 +87,10 @@ uint32_t rule_features(const struct rule *rule);
 /* Returns the kernel flags that one collector needs of a live session, on or off (see
  * rule_set_kernel_flags()). */
 uint32_t collector_kernel_flags(const struct collector *collector);
+
+/* Checks the numbers of labels and fields of the enabled rules. The problems of the trees get an
+ * error (limits.c). */
+bool rule_set_check_limits(const struct rule_set *set, struct etw_error *err);
 
 /* Registers the families of the enabled collectors (families.c). */
 bool rule_set_register(struct rule_set *set, struct registry *registry, struct etw_error *err);

@@ -1242,9 +1242,36 @@ static void label_text_is_cut_and_bounded(void **state)
 	rule_run_close(&run);
 }
 
+/* Each of the labels is one of its own. */
+static void one_event_may_have_thousands_of_labels(void **state)
+{
+	enum { RULES = 4200 };
+	struct etw_text text = { 0 };
+	struct rule_run run;
+
+	(void)state;
+	text_add_string(&text, X);
+	for (unsigned i = 0; i < RULES; i++) {
+		text_add_format(
+			&text,
+			"- { name: a%u_total, type: counter, help: h, labels: { x: { field: "
+			"TransferSize, decode: [hex] } }, events: [{ event: DiskIo/Read }] }\n",
+			i);
+	}
+	rule_run_open(&run, text.data, NULL);
+	rule_run_blank(&run, "DiskIo/Read");
+	rule_run_set(&run, "TransferSize", 4096);
+	assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
+	rule_run_expect(&run, "a0_total{x=\"0x1000\"} 1");
+	rule_run_expect(&run, "a4199_total{x=\"0x1000\"} 1");
+	rule_run_close(&run);
+	text_free(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_event_may_have_thousands_of_labels),
 		cmocka_unit_test(a_rule_counts_its_events_and_no_others),
 		cmocka_unit_test(versions_are_listed_or_at_least),
 		cmocka_unit_test(values_become_bytes_and_nanoseconds),

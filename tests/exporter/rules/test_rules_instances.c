@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -27,16 +28,24 @@ static const char threads[] = "<events><event value='5' symbol='Threads' templat
 			      "<templates><template tid='t'>"
 			      "<data name='Count' inType='win:UInt32'/></template></templates>";
 
-static void begin(struct rule_run *run)
+static void begin_with(struct rule_run *run, const char *keys)
 {
-	rule_run_open(run,
-		      "collector: x\nhelp: h\ndefault: on\nmetrics:\n"
-		      "- { name: a, type: gauge, help: h, op: set, events: [{ event: '{" PROVIDER
-		      "}/5', value: Count }] }\n",
-		      NULL);
+	char collector[512];
+
+	snprintf(collector, sizeof collector,
+		 "collector: x\nhelp: h\ndefault: on\nmetrics:\n"
+		 "- { name: a, type: gauge, %shelp: h, op: set, events: [{ event: '{" PROVIDER
+		 "}/5', value: Count }] }\n",
+		 keys);
+	rule_run_open(run, collector, NULL);
 	rule_run_announce(run, PROVIDER, "Alpha", threads);
 	rule_run_announce(run, KERNEL_PROCESS_GUID, "Microsoft-Windows-Kernel-Process", lifetimes);
 	run->record.raw_time = 1;
+}
+
+static void begin(struct rule_run *run)
+{
+	begin_with(run, "");
 }
 
 static void set(struct rule_run *run, uint32_t process, uint32_t count)
@@ -125,9 +134,35 @@ static void an_instance_ends_once_when_both_providers_report_it(void **state)
 	rule_run_close(&run);
 }
 
+/* Three values of 4294967295 with nine digits of a fraction pass 2^63. */
+static void a_sum_that_is_too_large_is_shown_as_the_largest_number(void **state)
+{
+	static const uint32_t processes[] = { 100, 200, 300 };
+	struct rule_run run;
+
+	(void)state;
+	begin_with(&run, "decimals: 9, ");
+	for (size_t i = 0; i < sizeof processes / sizeof processes[0]; i++) {
+		report(&run, STARTED, 4, processes[i]);
+		set(&run, processes[i], UINT32_MAX);
+	}
+	rule_run_expect(&run, "a 9223372036.854775807");
+	set(&run, 300, 1);
+	rule_run_expect(&run, "a 8589934591");
+	set(&run, 300, UINT32_MAX);
+	rule_run_expect(&run, "a 9223372036.854775807");
+	report(&run, STOPPED, 200, 200);
+	rule_run_expect(&run, "a 8589934590");
+	report(&run, STOPPED, 100, 100);
+	report(&run, STOPPED, 300, 300);
+	rule_run_expect(&run, "a 0");
+	rule_run_close(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sum_that_is_too_large_is_shown_as_the_largest_number),
 		cmocka_unit_test(a_stop_takes_the_share_of_the_process_it_names),
 		cmocka_unit_test(a_process_that_starts_another_keeps_its_own_share),
 		cmocka_unit_test(an_instance_ends_once_when_both_providers_report_it),

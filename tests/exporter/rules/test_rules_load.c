@@ -969,9 +969,86 @@ static void collectors_that_are_off_are_checked_too(void **state)
 		err.text, "y.yaml:5:62: unknown event 'DiskIo/Raed'; did you mean 'DiskIo/Read'?");
 }
 
+#define MADE_UP "a1a1a1a1-0000-0000-0000-000000000001"
+
+/* Adds a collector with events that have eight labels each: `field` and `end` are around the
+ * number of the label. */
+static void add_labels(struct etw_text *text, const char *name, unsigned first, unsigned events,
+		       const char *field, const char *end)
+{
+	text_add_format(text,
+			"collector: %s\nhelp: h\ndefault: on\nmetrics:\n"
+			"- name: %s_total\n  type: counter\n  help: h\n  events:\n",
+			name, name);
+	for (unsigned i = 0; i < events; i++) {
+		text_add_string(text, "  - { event: '{" MADE_UP "}/1', labels: { provider: x");
+		for (unsigned k = 0; k < 7; k++) {
+			text_add_format(text, ", l%u: %s%u%s", k, field, first + i * 7 + k, end);
+		}
+		text_add_string(text, " } }\n");
+	}
+}
+
+/* Tries as many labels, of two collectors. Returns whether they are good. */
+static bool try_labels(unsigned events, const char *field, const char *end, struct etw_error *err)
+{
+	struct etw_text x = { 0 }, y = { 0 };
+	const char *texts[3] = { NULL };
+	bool good;
+
+	add_labels(&x, "x", 0, events / 2, field, end);
+	add_labels(&y, "y", events / 2 * 7, events - events / 2, field, end);
+	texts[0] = x.data;
+	texts[1] = y.data;
+	good = try_texts(texts, err);
+	text_free(&x);
+	text_free(&y);
+	return good;
+}
+
+/* 16,384 labels are 2340 events with seven labels each, and four labels more. */
+static void the_numbers_of_labels_fields_and_pairs_are_limited(void **state)
+{
+	struct etw_error err = { 0 };
+	struct etw_text pairs = { 0 };
+	const char *texts[3] = { NULL };
+
+	(void)state;
+	if (!try_labels(2340, "{ field: A, decode: [hex] } #", "\n", &err)) {
+		fail_msg("%s", err.text);
+	}
+	assert_false(try_labels(2341, "{ field: A, decode: [hex] } #", "\n", &err));
+	assert_string_equal(err.text, "y.yaml:9369:5: the collectors that are on have more than "
+				      "16384 different labels together");
+	assert_int_equal(err.code, ETW_ERROR_CONFIG);
+	assert_true(try_labels(2340, "F", "", &err));
+	assert_false(try_labels(2341, "F", "", &err));
+	assert_non_null(strstr(err.text, "different fields together"));
+	/* The same fields and labels of a metric count once. */
+	assert_true(try_labels(5000, "F #", "\n", &err));
+
+	for (unsigned count = 4096; count <= 4097; count++) {
+		text_clear(&pairs);
+		text_add_string(&pairs, SECONDS);
+		for (unsigned i = 0; i < count; i++) {
+			text_add_format(
+				&pairs,
+				"  - { event: Process/Stop, value: Duration, pair: { start: "
+				"Process/Start, key: [ProcessId], timeout: %ums } }\n",
+				i + 1000);
+		}
+		texts[0] = pairs.data;
+		assert_int_equal(try_texts(texts, &err), count == 4096);
+	}
+	assert_non_null(strstr(err.text, "the collectors that are on have more than 4096 different "
+					 "pairs together"));
+	text_free(&pairs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_numbers_of_labels_fields_and_pairs_are_limited),
 		cmocka_unit_test(a_collector_has_name_help_and_default),
 		cmocka_unit_test(needs_are_flags_and_providers),
 		cmocka_unit_test(a_metric_has_name_type_help_and_events),

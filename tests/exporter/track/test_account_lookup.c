@@ -44,7 +44,9 @@ static enum account_answer ask(struct account_lookup *lookup, const char *sid, u
 			       const char *expected)
 {
 	struct etw_text name = { 0 };
-	enum account_answer answer = account_lookup_ask(lookup, sid, strlen(sid), wait_ns, &name);
+	uint32_t number;
+	enum account_answer answer =
+		account_lookup_ask(lookup, sid, strlen(sid), wait_ns, &name, &number);
 
 	if (answer == ACCOUNT_FOUND) {
 		assert_string_equal(name.data, expected);
@@ -156,6 +158,51 @@ static void a_process_gets_the_name_of_its_owner_later(void **state)
 	registry_free(registry);
 }
 
+/* A domain controller that answers one account after the other, while many processes start. */
+static void a_pending_owner_is_asked_for_again_only_after_its_answer(void **state)
+{
+	enum { PROCESSES = 2000, ACCOUNTS = 100 };
+	static const struct registry_limits limits;
+	struct registry *registry = registry_new(&limits, NULL);
+	struct names *names = names_new(registry, 100, false, NULL);
+	struct account_lookup *lookup = account_lookup_new(find, NULL);
+	struct processes processes;
+	char sid[32];
+	struct process_announced process = { .image = "a.exe",
+					     .image_size = 5,
+					     .command_line = "",
+					     .sid = sid,
+					     .parent_id = ETW_RECORD_NO_ID };
+	const struct identity *identity;
+	const char *owner = "";
+
+	(void)state;
+	processes_init(&processes, registry, names, PROCESSES, 1 << 20);
+	processes.identities.lookup = lookup;
+	assert_true(processes_set_rules(&processes, NULL, 0, true, NULL));
+	atomic_store(&held, true);
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		process.sid_size = (size_t)snprintf(sid, sizeof sid, "S-slow-%u", i % ACCOUNTS);
+		processes_announce(&processes, LIFETIME_START, 4 * (i + 1), i, &process);
+	}
+	assert_int_equal(processes.identities.asks, PROCESSES);
+	atomic_store(&held, false);
+	for (int64_t time = PROCESSES; strcmp(owner, "CONTOSO\\S-slow-99") != 0; time++) {
+		system_sleep_ms(1);
+		identities_find_pending_owners(&processes.identities);
+		identity = processes_identity(&processes, 4 * PROCESSES, time);
+		owner = intern_text(registry_strings(registry), identity->owner, NULL);
+	}
+	assert_int_equal(processes.identities.asks, 2 * PROCESSES);
+	identity = processes_identity(&processes, 4, PROCESSES);
+	assert_string_equal(intern_text(registry_strings(registry), identity->owner, NULL),
+			    "CONTOSO\\S-slow-0");
+	processes_done(&processes);
+	account_lookup_free(lookup);
+	names_free(names);
+	registry_free(registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +210,7 @@ int main(void)
 		cmocka_unit_test(no_consumer_waits_for_a_machine_that_does_not_answer),
 		cmocka_unit_test(the_number_of_accounts_is_bounded),
 		cmocka_unit_test(a_process_gets_the_name_of_its_owner_later),
+		cmocka_unit_test(a_pending_owner_is_asked_for_again_only_after_its_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
