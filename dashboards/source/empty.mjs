@@ -1,5 +1,5 @@
-// What a panel says when it has no data: which events it shows, and which collector, kernel flags or providers deliver them. Whether none
-// happened or none were recorded cannot be seen there, so the text names both.
+// What a panel says when it has no data: which events it shows, and which collector, kernel flags or providers deliver them. A panel cannot
+// know whether no such event happened or none was recorded, so the text names both reasons.
 //
 // Rows in the order in which they are tried; lint.mjs compares the families with config/METRICS.md.
 const kernel = flags => `kernel flag${flags.includes(',') ? 's' : ''} ${flags}`;
@@ -58,5 +58,5 @@ export function emptyText(expr) {
 	const [name, , what, needs] = collectors.find(([, families]) => families.test(family)) ?? [];
 
 	if (!name) return undefined;
-	return `No ${what} in this selection: none happened, or nothing counts them. That needs the collector "${name}" (${needs})${recorded ? ' and the recording rules' : ''}.`;
+	return `No ${what} in this selection: there were none, or nothing counts them. That needs the collector "${name}" (${needs})${recorded ? ' and the recording rules' : ''}.`;
 }
