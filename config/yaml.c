@@ -357,9 +357,9 @@ static const struct wording {
 	  "an escape such as \\x in double quotes lacks its digits: write \\\\ for \\, or use single "
 	  "quotes" },
 	{ "did not find expected ',' or ']'", NULL, false,
-	  "',' or ']' is missing: the list that '[' opens in line %zu goes on to here" },
+	  "',' or ']' is missing: the list that begins with '[' in line %zu is still open here" },
 	{ "did not find expected ',' or '}'", NULL, false,
-	  "',' or '}' is missing: the map that '{' opens in line %zu goes on to here" },
+	  "',' or '}' is missing: the map that begins with '{' in line %zu is still open here" },
 	{ "did not find expected key", NULL, false,
 	  "expected a key, indented as the other keys of the map that begins in line %zu" },
 	{ "did not find expected '-' indicator", NULL, false,

@@ -24,7 +24,7 @@
 
 /* ---- the command line of a command ---- */
 
-enum { OPTIONS_MOST = 32, HELP_COLUMN = 22 };
+enum { OPTIONS_MOST = 32, HELP_COLUMN = 27 };
 
 #define AT(member) .offset = offsetof(struct tool_arguments, member)
 
@@ -125,7 +125,7 @@ static int read_and_run(struct tool_arguments *arguments, int argc, char **argv)
 		return print_help(command, options);
 	}
 	if ((command->shared & TOOL_FILE) != 0 && arguments->word_count == 0) {
-		return tool_complain(TOOL_BAD_USAGE, command->name, "which recording?");
+		return tool_complain(TOOL_BAD_USAGE, command->name, "name a recording");
 	}
 	return command->run(arguments);
 }
@@ -307,7 +307,7 @@ int main(int argc, char **argv)
 	progress_allow();
 	name = argc > 1 ? argv[1] : NULL;
 	if (!name) {
-		return tool_complain(TOOL_BAD_USAGE, NULL, "which command? try etwtool --help");
+		return tool_complain(TOOL_BAD_USAGE, NULL, "name a command; etwtool --help lists them");
 	}
 	if (strcmp(name, "help") == 0 && argc > 2) {
 		return help_with(argv[2]);

@@ -347,7 +347,7 @@ const struct tool_command tool_metrics = {
 	.name = "metrics",
 	.synopsis = "",
 	.about = "List every metric of the exporter, as Markdown",
-	.too_many = "takes no words, not",
+	.too_many = "takes no arguments, not",
 	.size = sizeof(struct tool_arguments),
 	.run = run,
 };

@@ -625,7 +625,7 @@ static int run_export(struct providers_request *request)
 	}
 	if (installed && !here) {
 		return tool_complain(TOOL_BAD_USAGE, "providers",
-				     "which recording? Without one, the manifests of this machine "
+				     "name a recording; without one, the manifests of this machine "
 				     "are exported, but %s",
 				     err.text);
 	}
@@ -654,7 +654,7 @@ static int run(struct tool_arguments *arguments)
 		return tool_installed(arguments->words[0], arguments->as_json != 0);
 	}
 	if (arguments->word_count == 0) {
-		return tool_complain(TOOL_BAD_USAGE, "providers", "which recording?");
+		return tool_complain(TOOL_BAD_USAGE, "providers", "name a recording");
 	}
 	return list_providers(arguments, arguments->words[1]);
 }

@@ -347,7 +347,7 @@ const struct tool_command tool_sessions = {
 	.more = "Shows the buffers, losses and enabled providers of each session. Windows lists only\n"
 		"what the account may see.\n",
 	.shared = TOOL_TEXT_OR_JSON,
-	.too_many = "takes no words, not",
+	.too_many = "takes no arguments, not",
 	.size = sizeof(struct tool_arguments),
 	.run = run,
 };

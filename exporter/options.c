@@ -209,7 +209,7 @@ static const struct command_option flags[] = {
 	  "Address under which clients reach the pages, if it is another one (reverse proxy).",
 	  OPTION_TEXT, AT(external_url) },
 	{ "--web.route-prefix", "PREFIX",
-	  "What the paths of all pages begin with. Default: the path of --web.external-url.",
+	  "Prefix of the paths of all pages. Default: the path of --web.external-url.",
 	  OPTION_TEXT, AT(route_prefix) },
 	{ "--web.max-requests", "N",
 	  "Maximum number of concurrent scrapes, up to 72. 0: two for each processor; slow readers do not count. Default: 0.",

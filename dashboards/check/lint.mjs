@@ -37,7 +37,6 @@ function catalogue(markdown) {
 	// Families of windows_exporter that the dashboards join.
 	for (const name of ['system_boot_time_timestamp', 'system_boot_time_timestamp_seconds', 'system_system_up_time', 'memory_available_bytes']) families.set(`windows_${name}`, everywhere);
 	for (const name of ['free', 'size']) families.set(`windows_logical_disk_${name}_bytes`, [...everywhere, 'volume']);
-	for (const name of ['working_set_bytes', 'private_bytes', 'handles']) families.set(`windows_process_${name}`, [...everywhere, 'process']);
 	families.set('windows_service_state', [...everywhere, 'name', 'state']).set('windows_service_start_mode', [...everywhere, 'name', 'start_mode']);
 	return families.set('up', everywhere).set('ALERTS', [...alerts, 'alertstate']).set('ALERTS_FOR_STATE', alerts);
 }

@@ -158,7 +158,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "etw_exporter on {{ $labels.instance }} does not answer",
-"description": "Prometheus has not scraped it for 5 minutes. Nothing is known of that host since.",
+"description": "Prometheus has not scraped it for 5 minutes. There are no figures of that host since then.",
 "runbook": "On the host: `sc query etw_exporter`, then the Application event log, source etw_exporter, which says why it ended. Try http://localhost:9189/-/healthy there; if that answers, look at the firewall rule and the listen address.",
 "runbook_url": c.runbookBase + "#etwtargetdown",
 "dashboard": c.grafanaUrl + "/d/etw-fleet?viewPanel=144974",
@@ -247,7 +247,7 @@ alerts(c):: {
 "annotations": {
 "summary": "The web configuration of {{ $labels.instance }} cannot be used",
 "description": "The exporter continues with the earlier certificate, authorities and users.",
-"runbook": "The log of the exporter says what is wrong, and `etw_exporter --check-config --web.config.file=FILE` too. A certificate and its key have to be replaced both.",
+"runbook": "The log of the exporter says what is wrong, and `etw_exporter --check-config --web.config.file=FILE` too. Replace a certificate together with its key.",
 "runbook_url": c.runbookBase + "#etwwebconfigbroken",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=475287&var-instance={{ $labels.instance | urlquery }}",
 },
@@ -260,7 +260,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "The flight recorder on {{ $labels.instance }} cannot write its recordings",
-"description": "In the last hour {{ $value | printf \"%.0f\" }} failed. What happened before an alert is not kept.",
+"description": "Recordings that failed in the last hour: {{ $value | printf \"%.0f\" }}. What happened before an alert is not kept.",
 "runbook": "The exporter's log says why: most often the disk of `recorder.dir` has less free than twice `recorder.memory`, or the account may not write there.",
 "runbook_url": c.runbookBase + "#etwrecordingfailed",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=415419&var-instance={{ $labels.instance | urlquery }}",
@@ -311,7 +311,7 @@ alerts(c):: {
 "annotations": {
 "summary": "Session {{ $labels.session }} on {{ $labels.instance }} was started again {{ $value | printf \"%.0f\" }} times in 15 minutes",
 "description": "Another program or an administrator stops or changes it; events between stop and start are lost without a count.",
-"runbook": "`etw_session_restarts_total` by reason: stopped and stolen are other programs (look for profilers and endpoint protection that start the same session), flags_changed is put back by the exporter, error is in its log.",
+"runbook": "`etw_session_restarts_total` by reason: stopped and stolen are other programs (look for profilers and endpoint protection that start the same session), flags_changed: the exporter restored what another program had changed; error: see its log.",
 "runbook_url": c.runbookBase + "#etwsessionflapping",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=864632&var-instance={{ $labels.instance | urlquery }}",
 },
@@ -380,7 +380,7 @@ alerts(c):: {
 "annotations": {
 "summary": "The consumer of {{ $labels.session }} on {{ $labels.instance }} is {{ $value | humanizePercentage }} busy",
 "description": "One thread consumes a session. Near 100 % the buffers fill and events are lost.",
-"runbook": "`topk(10, rate(etw_provider_events_total[5m]))` shows what there is most of. Turn off that collector, drop the event with `filters`, or move a noisy provider to a session of its own.",
+"runbook": "`topk(10, rate(etw_provider_events_total[5m]))` shows the most frequent events. Turn off that collector, drop the event with `filters`, or move a noisy provider to a session of its own.",
 "runbook_url": c.runbookBase + "#etwconsumersaturated",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=980233&var-instance={{ $labels.instance | urlquery }}",
 },
@@ -395,7 +395,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "Session {{ $labels.session }} on {{ $labels.instance }} is {{ $value | humanizeDuration }} behind",
-"description": "Events are counted so much later than they happened. When the buffers are full, events are lost.",
+"description": "Events are counted that much later than they happened. When the buffers are full, events are lost.",
 "runbook": "As for EtwConsumerSaturated. If the consumer is idle, something holds the process up: a debugger, lack of memory, a virtual machine that was suspended.",
 "runbook_url": c.runbookBase + "#etwconsumerlags",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=81767&var-instance={{ $labels.instance | urlquery }}",
@@ -411,7 +411,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "{{ $value | humanizePercentage }} of the events on {{ $labels.instance }} belong to a process without a known name",
-"description": "Sums are right, the split by process misses that share.",
+"description": "Sums are right, but that share is missing in figures by process.",
 "runbook": "Normal in the first minutes. Later: lost process events (EtwEventsLost), or tables that are too small (`etw_state_evictions_total`, then raise `limits`).",
 "runbook_url": c.runbookBase + "#etwunattributed",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=108480&var-instance={{ $labels.instance | urlquery }}",
@@ -427,7 +427,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "{{ $value | humanizePercentage }} of the events on {{ $labels.instance }} cannot be decoded",
-"description": "They are counted as events, and missing from every other family.",
+"description": "They count in the totals of events and are missing in every other family.",
 "runbook": "`topk(5, rate(etw_decode_errors_total[5m]))` names provider and reason. A new Windows build may have changed a layout: record a minute (`wpr`), run `etwtool summary` on it and report it.",
 "runbook_url": c.runbookBase + "#etwdecodeerrors",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=308662&var-instance={{ $labels.instance | urlquery }}",
@@ -462,7 +462,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "{{ $labels.driver }} on {{ $labels.instance }} ran {{ $value | printf \"%.0f\" }} DPCs of over 1 ms in 5 minutes",
-"description": "While a DPC runs no thread runs on that processor. Sound, network and latency of everything else suffer.",
+"description": "While a DPC runs, no thread runs on that processor. Sound, network and response times suffer.",
 "runbook": "Update or replace the driver; look at its device's interrupt moderation.",
 "runbook_url": c.runbookBase + "#etwdpclong",
 "dashboard": c.grafanaUrl + "/d/etw-scheduler?viewPanel=745632&var-instance={{ $labels.instance | urlquery }}",
@@ -478,7 +478,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "Disk {{ $labels.disk }} on {{ $labels.instance }}: 1 % of {{ $labels.operation }}s take over {{ $value | humanizeDuration }}",
-"description": "Time from issue to completion, queueing included.",
+"description": "The time counts from issue to completion and includes queueing.",
 "runbook": "`topk(5, rate(etw_disk_process_io_seconds_total[5m]))` shows who waits and who fills the queue; then the dashboard Disk.",
 "runbook_url": c.runbookBase + "#etwdiskslow",
 "dashboard": c.grafanaUrl + "/d/etw-disk?viewPanel=966306&var-instance={{ $labels.instance | urlquery }}&var-disk={{ $labels.disk | urlquery }}",
@@ -494,7 +494,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "{{ $labels.process }} on {{ $labels.instance }} keeps crashing",
-"description": "{{ $value | printf \"%.0f\" }} ends with a crash code in 5 minutes, for 10 minutes.",
+"description": "It crashed {{ $value | printf \"%.0f\" }} times in 5 minutes, and this has gone on for 10 minutes.",
 "runbook": "Application event log, source Application Error, names the faulting module.",
 "runbook_url": c.runbookBase + "#etwcrashloop",
 "dashboard": c.grafanaUrl + "/d/etw-process?viewPanel=771580&var-instance={{ $labels.instance | urlquery }}&var-process={{ $labels.process | urlquery }}",
@@ -508,7 +508,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "{{ $labels.process }} on {{ $labels.instance }} wrote {{ $value | humanize1024 }}B to files within an hour",
-"description": "Written by the program itself, cached or not; the limit is " + c.writtenGiBPerHour + " GiB.",
+"description": "Bytes that the program wrote, cached or not; the limit is " + c.writtenGiBPerHour + " GiB.",
 "runbook": "The dashboard Process I/O shows when and to which volume. Which files: turn on `file_groups` or `file_top`, or record a minute and run `etwtool stats`.",
 "runbook_url": c.runbookBase + "#etwwritesmuch",
 "dashboard": c.grafanaUrl + "/d/etw-process?viewPanel=807900&var-instance={{ $labels.instance | urlquery }}&var-process={{ $labels.process | urlquery }}",
@@ -522,7 +522,7 @@ alerts(c):: {
 },
 "annotations": {
 "summary": "{{ $labels.process }} on {{ $labels.instance }} made disk {{ $labels.disk }} write {{ $value | humanize1024 }}B within an hour",
-"description": "What reached the disk, also through the file cache; the limit is " + c.diskWrittenGiBPerHour + " GiB.",
+"description": "Bytes that reached the disk, directly or through the file cache; the limit is " + c.diskWrittenGiBPerHour + " GiB.",
 "runbook": "The dashboard Disk, row \"Who makes the disk busy\", shows since when, how, and what a year of it means for an SSD. Which files: turn on `file_groups` or `file_top`.",
 "runbook_url": c.runbookBase + "#etwwearsoutdisk",
 "dashboard": c.grafanaUrl + "/d/etw-disk?viewPanel=269651&var-instance={{ $labels.instance | urlquery }}&var-disk={{ $labels.disk | urlquery }}",

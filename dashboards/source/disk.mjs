@@ -58,7 +58,7 @@ export default dashboard({
 				['Written a day', `${causedPerSecond} * 86400`, 'bytes', { width: 120 }],
 				['Wear in a year', wear, 'percentunit', { width: 125 }],
 			], { width: 24 })),
-		optIn('Storage devices', ['storport'], 'Events of the provider Microsoft-Windows-StorPort, known from its manifest and never seen. An address is port (adapter), bus, target, logical unit.',
+		optIn('Storage devices', ['storport'], 'Events of the provider Microsoft-Windows-StorPort. Written from its manifest, not tried on Windows yet. The address of a device is port (adapter), bus, target and logical unit.',
 			timeseries('p99 time in the device (upper bound)', '99th percentile, by address. With classic buckets, a factor of 4 apart, the time is up to that much shorter.', 's', [query(quantile(0.99, 'etw_storport_device_duration_seconds', 'port, bus, target, lun'), '{{port}}:{{bus}}:{{target}}:{{lun}}')], { step: true }),
 			timeseries('p99 time in the drivers and the device (upper bound)', '99th percentile, by address. What is longer than in the device is time in queues of drivers.', 's', [query(quantile(0.99, 'etw_storport_request_duration_seconds', 'port, bus, target, lun'), '{{port}}:{{bus}}:{{target}}:{{lun}}')], { step: true })),
 		row('Hard page faults',

@@ -1,5 +1,5 @@
-// What a panel says when it has no data: which events it shows, and which collector, kernel flags or providers deliver them. Whether none
-// happened or none were recorded cannot be seen there, so the text names both.
+// What a panel says when it has no data: which events it shows, and which collector, kernel flags or providers deliver them. A panel cannot
+// know whether no such event happened or none was recorded, so the text names both reasons.
 //
 // Rows in the order in which they are tried; lint.mjs compares the families with config/METRICS.md.
 const kernel = flags => `kernel flag${flags.includes(',') ? 's' : ''} ${flags}`;
@@ -20,7 +20,9 @@ const collectors = [
 	['disk', /^etw_disk_/, 'disk events', either('DISK_IO', 'Disk')],
 	['memory', /^etw_memory_hard_/, 'hard page faults', kernel('MEMORY_HARD_FAULTS')],
 	['page_faults', /^etw_memory_page_/, 'page faults', kernel('MEMORY_PAGE_FAULTS')],
+	['virtual_alloc', /^etw_memory_virtual_freed_/, 'releases of address space', kernel('VIRTUAL_ALLOC')],
 	['virtual_alloc', /^etw_memory_virtual_/, 'allocations of address space', kernel('VIRTUAL_ALLOC')],
+	['tcp', /^etw_tcp_process_connect_failures_/, 'failed TCP connections', 'provider Microsoft-Windows-TCPIP'],
 	['tcp', /^etw_tcp_(connect_duration|process)_/, 'outbound TCP connections', 'provider Microsoft-Windows-TCPIP'],
 	['tcp', /^etw_tcp_connection_/, 'ends of TCP connections', 'provider Microsoft-Windows-TCPIP'],
 	['tcp_peers', /^etw_tcp_peer_/, 'TCP events', either('NETWORK_TCPIP', 'Network')],
@@ -33,13 +35,16 @@ const collectors = [
 	['network', /^etw_tcp_disconnects_/, 'ends of TCP connections', either('NETWORK_TCPIP', 'Network')],
 	['network', /^etw_tcp_retransmits_/, 'retransmitted TCP segments', either('NETWORK_TCPIP', 'Network')],
 	['network', /^etw_tcp_/, 'such TCP events', either('NETWORK_TCPIP', 'Network')],
+	['dns', /^etw_dns_(domain_)?failures_/, 'failed DNS queries', 'provider Microsoft-Windows-DNS-Client'],
 	['dns', /^etw_dns_/, 'DNS queries', 'provider Microsoft-Windows-DNS-Client'],
 	['http', /^etw_http_/, 'HTTP.sys requests', 'provider Microsoft-Windows-HttpService'],
 	['cpu', /^etw_process_cpu_samples_/, 'CPU samples', kernel('PROFILE')],
 	['sched', /^etw_(process_cpu_seconds|thread_(context|process_context|process_waits|ready|waits))_/, 'context switches', kernel('CSWITCH, DISPATCHER')],
-	['image', /^etw_(image|driver|process_image)_/, 'image loads', kernel('IMAGE_LOAD')],
+	['image', /^etw_driver_/, 'driver loads', kernel('IMAGE_LOAD')],
+	['image', /^etw_(image|process_image)_/, 'image loads', kernel('IMAGE_LOAD')],
 	['process_info', /^etw_process_info/, 'running processes', either('PROCESS', 'Process')],
 	['process', /^etw_(process|thread)_/, 'such process events', either('PROCESS, THREAD', 'Process')],
+	['minifilter', /^etw_minifilter_failures_/, 'failed calls of minifilters', 'kernel groups FLT_IO, FLT_FASTIO, FLT_IO_FAILURE'],
 	['minifilter', /^etw_minifilter_/, 'calls of minifilters', 'kernel groups FLT_IO, FLT_FASTIO, FLT_IO_FAILURE'],
 	['interrupt', /^etw_(dpc|isr)_/, 'DPCs or ISRs', kernel('DPC, INTERRUPT')],
 	['registry', /^etw_registry_/, 'registry operations', either('REGISTRY', 'Registry')],
@@ -58,5 +63,5 @@ export function emptyText(expr) {
 	const [name, , what, needs] = collectors.find(([, families]) => families.test(family)) ?? [];
 
 	if (!name) return undefined;
-	return `No ${what} in this selection: none happened, or nothing counts them. That needs the collector "${name}" (${needs})${recorded ? ' and the recording rules' : ''}.`;
+	return `No ${what} in this selection: there were none, or nothing counts them. That needs the collector "${name}" (${needs})${recorded ? ' and the recording rules' : ''}.`;
 }

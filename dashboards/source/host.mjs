@@ -43,7 +43,7 @@ export default dashboard({
 		row('What went wrong in the time range',
 			failed('Crashes', 'Processes that ended with an exception code.', `round(sum(${grown('etw_process_exits_total', 'job', 'result="crash"')})) or on () vector(0)`, { steps: [[1, 'red']] }),
 			failed('Error exits', 'Processes that ended with a code other than 0, without crashes. Some programs use such codes for success.', `round(sum(${grown('etw_process_exits_total', 'job', 'result="error"')})) or on () vector(0)`, { width: 5 }),
-			failed('TCP failures', 'TCP connections that could not be made.', `round(sum(increase(etw_tcp_connect_failures_total${at()}[$__range])))`, { width: 5 }),
+			failed('TCP failures', 'TCP connections that could not be made.', `round(sum(${grown('etw_tcp_connect_failures_total', 'job')}))`, { width: 5 }),
 			failed('Events lost', 'Events that Windows lost before they were counted. All figures are lower bounds then.', `sum(increase(etw_session_events_lost_total${at()}[$__range]))`, { steps: [[1, 'red']], width: 5 }),
 			failed('Sessions down', 'Sessions that nothing is read from, recordings that have ended left out.', `count(etw_session_up${at()} == 0 unless on (cluster, job, instance, session) etw_session_info{kind="replay"}) or on () vector(0)`, { steps: [[1, 'red']], width: 5 }),
 			alertList({ height: 5 })),
@@ -58,7 +58,7 @@ export default dashboard({
 			timeseries('CPU by process', 'Share of the time of all processors, by samples. The rest up to 100 % was idle.', 'percentunit', [
 				query(`${most(samples)} / on () group_left () (${allSamples} > 0) and on (process) topk($topn, sum by (process) (increase(${samples}${at()}[$__range] @ end())))`, '{{process}}')], { stack: true, ...third })),
 		row('Processes',
-			table('Processes in the time range', 'One line for each process. Its link leads to the page of the process. Network: sent and received.', { process: 'Process' }, [
+			table('Processes in the time range', 'One line for each process. Its link leads to the page of the process. Network: sent and received. Memory: working set now.', { process: 'Process' }, [
 				['Written', grown('etw_file_written_bytes_total', 'process', ofFiles), 'bytes', { bar: true, width: 118 }],
 				['Read', grown('etw_file_read_bytes_total', 'process', ofFiles), 'bytes', { width: 78 }],
 				['Disk wait', grown('etw_disk_process_io_seconds_total', 'process'), 's', { width: 80 }],
@@ -67,12 +67,12 @@ export default dashboard({
 				['Starts', grownCount('etw_process_starts_total', 'process'), 'short', { width: 55 }],
 				['Crashes', grownCount('etw_process_exits_total', 'process', 'result="crash"'), 'short', { width: 68, steps: [[1, 'red']] }],
 				['CPU', `sum by (process) (increase(${samples}${at()}[$__range])) / on () group_left () (sum(increase(etw_provider_events_total${at('event="PerfInfo/SampleProf"')}[$__range])) > 0)`, 'percentunit', { width: 70, decimals: 2 }],
+				['Memory', `sum by (process) (etw_process_working_set_bytes${at()}) > 0`, 'bytes', { width: 80 }],
 				['Running', `sum by (process) (etw_process_instances${at()})`, 'short', { width: 72 }],
 			], { sortBy: 'Written', height: 14 })),
-		closed('Memory, disks, services and uptime (windows_exporter)', windows.note,
-			timeseries('Memory available', 'Physical memory that a program can get at once: free, zeroed and standby pages.', 'bytes', [query(windows.of('windows_memory_available_bytes', 'instance'), '{{instance}}')], { ...third, ...windows.empty }),
-			timeseries('Free space by volume', 'Share of the volume that is free.', 'percentunit', [query(`${windows.of('windows_logical_disk_free_bytes', 'instance, volume')} / ${windows.of('windows_logical_disk_size_bytes', 'instance, volume')}`, '{{volume}}')], { max: 1, ...third, ...windows.empty }),
-			timeseries('Working set by process', 'Physical memory in use, pages shared with other processes included.', 'bytes', [query(`topk($topn, ${windows.of('windows_process_working_set_bytes', 'process')})`, '{{process}}')], { ...third, ...windows.empty }),
+		closed('Free memory and space, services and uptime (windows_exporter)', windows.note,
+			timeseries('Memory available', 'Physical memory that a program can get at once: free, zeroed and standby pages.', 'bytes', [query(windows.of('windows_memory_available_bytes', 'instance'), '{{instance}}')], { width: 12, height: 9, ...windows.empty }),
+			timeseries('Free space by volume', 'Share of the volume that is free.', 'percentunit', [query(`${windows.of('windows_logical_disk_free_bytes', 'instance, volume')} / ${windows.of('windows_logical_disk_size_bytes', 'instance, volume')}`, '{{volume}}')], { max: 1, width: 12, height: 9, ...windows.empty }),
 			table('Services that should run', 'Services that start automatically and do not run.', { name: 'Service' }, [
 				['Running', `max by (name) (windows_service_state${windows.at('state="running"')} == 0 and on (instance, name) windows_service_start_mode${windows.at('start_mode="auto"')} == 1)`, 'short', { width: 90 }],
 			], { width: 12, height: 7, noValue: 'All of them run, or windows_exporter is not scraped with this host as its instance.' }),

@@ -25,10 +25,11 @@ const over = (call, metric, range, ...matchers) => {
 };
 export const rate = (metric, by, ...matchers) => `sum by (${by}) (${over('rate', metric, '[$__rate_interval]', ...matchers)})`;
 
-// Growth over the whole range, including the first values of new series (increase() misses them; see prometheus/rules.yml).
+// Growth over the whole range, including the first values of new series, which increase() misses: a counter begins at 0, so its first value
+// grew in the range if the exporter was scraped before the range, or has started within it.
 export const grown = (metric, by, ...matchers) => grownOf(`${metric}${at(...matchers)}`, by);
 export const grownOf = (series, by) =>
-	`sum by (${by}) (((${series} unless ${series} offset $__range) and on (cluster, job, instance) (up offset $__range == 1)) or increase(${series}[$__range]))`;
+	`sum by (${by}) (((${series} unless ${series} offset $__range) and on (cluster, job, instance) (up offset $__range == 1 or process_start_time_seconds > time() - $__range_s)) or increase(${series}[$__range]))`;
 // Growth since a short time ago, as a whole number. increase() would miss one of a few events: that between the last scrape before its
 // window and the first one within.
 export const grownSince = (ago, metric, by, ...matchers) => {
@@ -109,7 +110,7 @@ const nameOfProcess = '{{process}}';
 // Grafana's colours by name are often alike. The processes that most hosts have or that are busiest there have fixed colours here.
 const processColours = {
 	System: 'green', WmiPrvSE: '#e377c2', Robocopy: '#bcbd22', WerFault: '#7f8fa6', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: '#20b2aa', explorer: 'yellow',
-	conhost: '#8c6d31', csrss: '#5b8ff9', services: '#d4a373', smss: '#9e9e9e', wininit: '#b5651d', winlogon: '#c0ca33', dwm: '#26c6da', spoolsv: '#ab47bc', SearchIndexer: '#ff8a65', taskhostw: '#66bb6a', cmd: '#78909c', chrome: '#fbc02d', msedge: '#0097a7', Idle: '#bdbdbd',
+	conhost: '#8c6d31', csrss: '#f48fb1', services: '#d4a373', smss: '#9e9e9e', wininit: '#b5651d', winlogon: '#c0ca33', dwm: '#26c6da', spoolsv: '#ab47bc', SearchIndexer: '#ff8a65', taskhostw: '#66bb6a', cmd: '#78909c', chrome: '#fbc02d', msedge: '#0097a7', Idle: '#bdbdbd',
 	_unknown: '#6d6d6d', _other: '#555555',
 };
 
@@ -243,7 +244,7 @@ export const windows = {
 	of: (metric, by, ...matchers) => `sum by (${by}) (${metric}${windowsAt(...matchers)})`,
 	// Its name has changed twice.
 	started: ['windows_system_boot_time_timestamp', 'windows_system_boot_time_timestamp_seconds', 'windows_system_system_up_time'].map(name => name + windowsAt()).join(' or '),
-	note: 'What ETW does not say comes from [windows_exporter](https://github.com/prometheus-community/windows_exporter), if Prometheus scrapes it too and both have the same `instance` (see `prometheus/scrape/file-sd.yml`).',
+	note: 'What ETW does not report comes from [windows_exporter](https://github.com/prometheus-community/windows_exporter), if Prometheus scrapes it too and both have the same `instance` (see `prometheus/scrape/file-sd.yml`).',
 	empty: { noValue: 'windows_exporter is not scraped with this host as its instance, or its collector is off.' },
 };
 

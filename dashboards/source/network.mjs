@@ -1,6 +1,6 @@
 import { at, byProcess, counted, dashboard, grown, grownCount, heatmap, optIn, quantile, query, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
-const failures = 'No failed connections in this selection: none happened, or neither the collector "tcp" (provider Microsoft-Windows-TCPIP) nor "network" (kernel flag NETWORK_TCPIP) counts them.';
+const failures = 'No failed connections in this selection: there were none, or neither the collector "tcp" (provider Microsoft-Windows-TCPIP) nor "network" (kernel flag NETWORK_TCPIP) counts them.';
 
 export default dashboard({
 	uid: 'etw-network',
@@ -27,12 +27,12 @@ export default dashboard({
 		optIn('TCP connection time and failures by process', ['tcp'], 'Events of the provider Microsoft-Windows-TCPIP.',
 			heatmap('Outbound connections by connection time', 'Time from the request to the end of the handshake.', 'etw_tcp_connect_duration_seconds'),
 			timeseries('Failed connections by process and reason', 'Outbound connections in each interval that could not be established.', 'short', [counted('etw_tcp_process_connect_failures_total', 'process, reason', '{{process}}: {{reason}}', byProcess)], { bars: true })),
-		optIn('TCP quality by process', ['tcp'], 'Events of the provider Microsoft-Windows-TCPIP at the end of each connection, known from its manifest and never seen. Connections that began before the exporter are left out.',
+		optIn('TCP quality by process', ['tcp'], 'Events of the provider Microsoft-Windows-TCPIP at the end of each connection. Written from its manifest, not tried on Windows yet. Connections that began before the exporter are left out.',
 			timeseries('p99 round-trip time by process (upper bound)', '99th percentile of the connections that ended, by process. Buckets are a factor of 4 apart.', 's', [query(quantile(0.99, 'etw_tcp_connection_rtt_seconds', 'process', byProcess), '{{process}}')], { step: true, width: 12 }),
-			timeseries('Bytes sent again by process', 'Share of the bytes of ended connections that were retransmitted.', 'percentunit', [query(`${rate('etw_tcp_connection_retransmitted_bytes_total', 'process', byProcess)} / (${rate('etw_tcp_connection_sent_bytes_total', 'process', byProcess)} > 0)`, '{{process}}')], { width: 12 })),
+			timeseries('Share of bytes retransmitted', 'Of the bytes that ended connections had sent, the share that was retransmitted, by process.', 'percentunit', [query(`${rate('etw_tcp_connection_retransmitted_bytes_total', 'process', byProcess)} / (${rate('etw_tcp_connection_sent_bytes_total', 'process', byProcess)} > 0)`, '{{process}}')], { width: 12 })),
 		optIn('TCP by remote network and port', ['tcp_peers'], 'The same kernel events as the traffic above. Ports from 32768 on are "dynamic".',
-			timeseries('Sent by remote network', 'Payload of the selected processes. The port is the remote one, the local one behind the arrow.', 'binBps', topRates('etw_tcp_peer_sent_bytes_total', 'network, port, local_port', '{{network}} port {{port}} ← {{local_port}}', byProcess)),
-			timeseries('Received by remote network', 'Payload of the selected processes. The port is the remote one, the local one behind the arrow.', 'binBps', topRates('etw_tcp_peer_received_bytes_total', 'network, port, local_port', '{{network}} port {{port}} → {{local_port}}', byProcess)),
+			timeseries('Sent by remote network', 'Payload of the selected processes. The first port is the remote one, the port behind the arrow the local one.', 'binBps', topRates('etw_tcp_peer_sent_bytes_total', 'network, port, local_port', '{{network}} port {{port}} ← {{local_port}}', byProcess)),
+			timeseries('Received by remote network', 'Payload of the selected processes. The first port is the remote one, the port behind the arrow the local one.', 'binBps', topRates('etw_tcp_peer_received_bytes_total', 'network, port, local_port', '{{network}} port {{port}} → {{local_port}}', byProcess)),
 			timeseries('New connections by remote network', 'Made or accepted by the selected processes.', 'suffix:conn/s', topRates('etw_tcp_peer_connections_total', 'network, direction', '{{network}} {{direction}}', byProcess)),
 			timeseries('Retransmits by remote network', 'TCP segments retransmitted in each interval. A network that stands out has a bad path.', 'short', [counted('etw_tcp_peer_retransmits_total', 'network', '{{network}}', byProcess)], { bars: true })),
 		optIn('DNS', ['dns'], 'Events of the provider Microsoft-Windows-DNS-Client.',
@@ -46,7 +46,7 @@ export default dashboard({
 			timeseries('Response time by site', 'Median and 99th percentile, from the arrival of the request until its response was sent. Buckets are a factor of 2 apart.', 's', quantiles('etw_http_request_duration_seconds', 'site', '{{site}}'), { width: 8 }),
 			timeseries('Responses not sent', 'Responses that could not be sent, in each interval, by site.', 'short', [counted('etw_http_send_errors_total', 'site', '{{site}}')], { bars: true, width: 8, noValue: 'None, or the collector "http" is off.' }),
 			timeseries('Connections accepted', 'All sites together.', 'suffix:conn/s', [query(`sum(rate(etw_http_connections_total${at()}[$__rate_interval]))`, 'accepted')], { width: 8 })),
-		optIn('SMB server', ['smb_server'], 'What clients do on the shares of the host. Events of the provider Microsoft-Windows-SMBServer, known from its manifest and never seen. Clients that were connected before the exporter started count as _unknown.',
+		optIn('SMB server', ['smb_server'], 'What clients do on the shares of the host. Events of the provider Microsoft-Windows-SMBServer. Written from its manifest, not tried on Windows yet. Clients that were connected before the exporter started count as _unknown.',
 			timeseries('Read by share', 'Bytes that clients read.', 'binBps', topRates('etw_smb_server_read_bytes_total', 'share', '{{share}}')),
 			timeseries('Written by share', 'Bytes that clients wrote.', 'binBps', topRates('etw_smb_server_written_bytes_total', 'share', '{{share}}')),
 			timeseries('Opens by share', 'Files and folders that clients opened or created.', 'ops', topRates('etw_smb_server_opens_total', 'share', '{{share}}')),

@@ -1,4 +1,4 @@
-import { at, closed, dashboard, grown, grownOf, grownSince, hostPage, instant, ofFiles, ofProcess, optIn, processOn, quantile, quantiles, query, rate, row, stat, table, timeseries, windows } from './lib.mjs';
+import { at, dashboard, grown, grownOf, grownSince, hostPage, instant, ofFiles, ofProcess, optIn, processOn, quantile, quantiles, query, rate, row, stat, table, timeseries } from './lib.mjs';
 
 // Of the process that is chosen; `by` are labels, none for one series.
 const its = (metric, by, legend, ...matchers) => query(rate(metric, by, ofProcess, ...matchers), legend);
@@ -34,7 +34,7 @@ export default dashboard({
 			stat('Read', 'From files in the time range, cached or not.', 'bytes', inRange('etw_file_read_bytes_total', ofFiles), { ...figure, decimals: 1 }),
 			stat('Events', 'All events of this process a second, from all providers.', 'suffix:ev/s', query(`sum(rate(etw_events_total${at(ofProcess)}[$__rate_interval]))`), { ...figure, decimals: 0 })),
 		row('Memory, page faults and processor',
-			timeseries('Memory', 'Of all instances. Commit that rises and never falls is a leak.', 'bytes', [gauge('etw_process_commit_bytes', 'process', 'commit'), gauge('etw_process_working_set_bytes', 'process', 'working set'), gauge('etw_process_private_working_set_bytes', 'process', 'private working set')], { ...quarter, noValue: 'No reading of memory in the time range (collector "process_memory").' }),
+			timeseries('Memory', 'Of all instances. Commit that rises and never falls is a leak.', 'bytes', [gauge('etw_process_commit_bytes', 'process', 'commit'), gauge('etw_process_working_set_bytes', 'process', 'working set'), gauge('etw_process_private_working_set_bytes', 'process', 'private working set')], { ...quarter, noValue: 'No figures of memory in the time range: live sessions have them, recordings only with events of the kernel group MEMINFO_WS (collector "process_memory").' }),
 			timeseries('Hard page faults', 'Page faults that read the disk. The thread waits meanwhile.', 'suffix:faults/s', [its('etw_memory_hard_faults_total', 'instance', '{{instance}}')], quarter),
 			timeseries('Read by hard faults', 'Bytes read by hard page faults; a part of what is paged in.', 'binBps', [its('etw_memory_hard_fault_read_bytes_total', 'instance', '{{instance}}')], quarter),
 			timeseries('CPU', 'Share of the time of all processors of a host, by samples.', 'percentunit', [query(`sum by (instance) (rate(${samples}${at(ofProcess)}[$__rate_interval])) / ${allSamples('instance', '$__rate_interval')}`, '{{instance}}')], quarter)),
@@ -74,8 +74,8 @@ export default dashboard({
 			table('Most written files of the last minute', 'Files of this process that are among the most written ones of the host. The figures are lower bounds.', { path: 'Path' }, [
 				['Written', `sum by (path) (etw_file_top_written_bytes${at(ofProcess)})`, 'bytes'],
 			], { height: 8 }),
-			timeseries('By path group', 'Groups of paths are declared under `path_groups`.', 'binBps', [its('etw_file_group_written_bytes_total', 'group', '{{group}} written'), its('etw_file_group_read_bytes_total', 'group', '{{group}} read')], { width: 24, height: 8 })),
-		optIn('Memory', ['page_faults', 'virtual_alloc'], '',
+			timeseries('Read and written by path group', 'The groups are those of `path_groups` in etw_exporter.yaml.', 'binBps', [its('etw_file_group_written_bytes_total', 'group', '{{group}} written'), its('etw_file_group_read_bytes_total', 'group', '{{group}} read')], { width: 24, height: 8 })),
+		optIn('Page faults and address space', ['page_faults', 'virtual_alloc'], '',
 			timeseries('Page faults', 'Faults of the type "hard" wait for a disk; the others do not.', 'suffix:faults/s', [its('etw_memory_page_faults_total', 'type', '{{type}}')], half),
 			timeseries('Address space', 'Bytes reserved or committed, and bytes freed.', 'binBps', [its('etw_memory_virtual_allocated_bytes_total', 'process', 'allocated'), its('etw_memory_virtual_freed_bytes_total', 'process', 'freed')], half)),
 		optIn('Registry and images', ['registry', 'image'], '',
@@ -83,7 +83,7 @@ export default dashboard({
 			timeseries('Image loads', 'Programs and DLLs loaded in each interval.', 'short', [increases('etw_image_loads_total', 'instance', '{{instance}}')], { ...half, bars: true }),
 			table('Program files', 'What runs under this name. Other paths or checksums on some hosts are other programs, or other versions.', { path: 'Path', checksum: 'Checksum', instance: 'Host' }, [], { info: `max by (path, checksum, instance) (etw_process_image_info${at(ofProcess)})`, height: 6, widths: { checksum: 120, instance: 180 }, links: { instance: hostPage('${__data.fields.instance}', '__data.fields.instance') } })),
 		optIn('Accounts', ['process_info'], '',
-			table('Accounts and terminal sessions', 'Whose the running instances are. 0 is the session of services.', { owner: 'Account', terminal_session: 'Terminal session', instance: 'Host' }, [], { info: `max by (owner, terminal_session, instance) (etw_process_info${at(ofProcess)})`, height: 6, widths: { terminal_session: 150, instance: 180 }, links: { instance: hostPage('${__data.fields.instance}', '__data.fields.instance') } })),
+			table('Accounts and terminal sessions', 'The accounts that the running instances belong to. Services run in terminal session 0.', { owner: 'Account', terminal_session: 'Terminal session', instance: 'Host' }, [], { info: `max by (owner, terminal_session, instance) (etw_process_info${at(ofProcess)})`, height: 6, widths: { terminal_session: 150, instance: 180 }, links: { instance: hostPage('${__data.fields.instance}', '__data.fields.instance') } })),
 		optIn('.NET', ['dotnet'], '',
 			timeseries('Time in GC pauses', 'Share of time for which all threads of the process were stopped, mostly for a garbage collection.', 'percentunit', [its('etw_dotnet_gc_pause_seconds_sum', 'instance', '{{instance}}')], third),
 			timeseries('p99 pause (upper bound)', '99th percentile. With classic buckets, a factor of 4 apart, the pause is up to that much shorter.', 's', [query(quantile(0.99, 'etw_dotnet_gc_pause_seconds', 'instance', ofProcess), '{{instance}}')], { ...third, step: true }),
@@ -95,11 +95,7 @@ export default dashboard({
 			timeseries('Waiting threads', 'Threads that wait for a lock, on average: the sum of their waits a second.', 'short', [its('etw_dotnet_contention_seconds_total', 'instance', '{{instance}}')], { ...quarter, softMax: 0.01 }),
 			timeseries('Methods compiled', 'Methods that the just-in-time compiler started to compile.', 'suffix:methods/s', [its('etw_dotnet_methods_jitted_total', 'instance', '{{instance}}')], quarter),
 			timeseries('Thread pool workers', 'Worker threads that are not retired.', 'short', [gauge('etw_dotnet_threadpool_threads', 'instance', '{{instance}}')], { ...quarter, decimals: 0 })),
-		closed('Memory (windows_exporter)', windows.note,
-			timeseries('Working set', 'Physical memory in use, pages shared with other processes included.', 'bytes', [query(windows.of('windows_process_working_set_bytes', 'instance', ofProcess), '{{instance}}')], { ...third, ...windows.empty }),
-			timeseries('Private bytes', 'Memory that the process has committed and shares with no other.', 'bytes', [query(windows.of('windows_process_private_bytes', 'instance', ofProcess), '{{instance}}')], { ...third, ...windows.empty }),
-			timeseries('Handles', 'Open handles.', 'short', [query(windows.of('windows_process_handles', 'instance', ofProcess), '{{instance}}')], { ...third, ...windows.empty })),
-		optIn('PowerShell', ['powershell'], 'Script blocks are written where script block logging is on, suspicious ones always. Events known from the manifest and never seen.',
+		optIn('PowerShell', ['powershell'], 'PowerShell reports all script blocks if script block logging is on, and suspicious ones always. Written from the manifest, not tried on Windows yet.',
 			timeseries('Script blocks', 'Script blocks compiled in each interval, by owner and level. "warning": PowerShell found them suspicious.', 'short', [increases('etw_powershell_script_blocks_total', 'owner, level', '{{owner}}: {{level}}')], { width: 24, height: 8, bars: true })),
 		optIn('DNS, TCP connections and HTTP', ['dns', 'tcp', 'http'], 'HTTP.sys does not say which process a request is for: those panels show all requests of the host.',
 			timeseries('DNS queries', 'By type of record.', 'suffix:queries/s', [its('etw_dns_queries_total', 'type', '{{type}}')], third),

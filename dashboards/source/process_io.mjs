@@ -1,7 +1,7 @@
 import { at, bars, byProcess, closed, dashboard, grown, grownCount, heatmap, instant, ofFiles, optIn, quantile, query, rate, row, stat, table, timeseries, top, topRates, topRatesAndRest, topRatesOfBoth } from './lib.mjs';
 
 const written = 'etw_file_written_bytes_total', volume = `volume=~"$volume", ${ofFiles}`;
-const owned = 'owner!=""', withoutOwners = collector => `No byte of an account in the time range: none was counted (collector "${collector}"), or \`labels: [owner]\` is not set.`;
+const owned = 'owner!=""', withoutOwners = collector => `No bytes with an account in this selection: the collector "${collector}" counted none, or the configuration does not have labels: [owner].`;
 const shareOfWritten = matcher => query(`(sum(rate(${written}${at(matcher, ofFiles)}[$__rate_interval])) or on () vector(0)) / (sum(rate(${written}${at(ofFiles)}[$__rate_interval])) > 0)`);
 
 export default dashboard({
@@ -42,7 +42,7 @@ export default dashboard({
 			timeseries('Written to pipes and mail slots by process', 'Programs that talk to other programs of the same machine. The panels about files leave these bytes out.', 'binBps', topRates(written, 'process', '{{process}}', byProcess, 'volume=~"pipe|mailslot"')),
 			timeseries('Written to other machines', 'Bytes that programs wrote to files on the network, by share if `limits.shares` of etw_exporter.yaml allows some, else by redirector.', 'binBps', topRates(written, 'volume', '{{volume}}', byProcess, 'volume=~"network|Mup|.*Redirector|RdpDr|P9Rdr|vmsmb|hgfs|VBoxMiniRdr|[^A-Za-z_].*"'))),
 		row('Short-lived programs and disk writes',
-			timeseries('Written in the last 5 minutes, including first values', 'From the recording rules. A program that wrote once and ended within one scrape interval is visible here, but not in a rate.',
+			timeseries('Written in the last 5 minutes', 'From the recording rules. A program that wrote once and ended within one scrape interval is visible here, but not in a rate.',
 				'bytes', [query(`topk($topn, sum by (process) (instance_process:etw_file_written_bytes:increase5m${at(byProcess)}))`, '{{process}}')]),
 			timeseries('Written to disk by process', 'Cached data is written to the disk later, by System.', 'binBps', topRates('etw_disk_process_written_bytes_total', 'process', '{{process}}', byProcess)),
 			stat('Unattributed bytes', 'Share of the bytes written to files whose process is not known. It is near 0 a minute after the start.', 'percentunit',
@@ -50,7 +50,7 @@ export default dashboard({
 			stat('Unknown volume', 'Share of the bytes written to files whose name, and so whose volume, is not known.', 'percentunit',
 				shareOfWritten('volume="_unknown"'), { steps: [[0.05, 'orange'], [0.25, 'red']], width: 6, height: 6, noValue: 'no writes' }),
 			bars('Written by volume in the time range', 'Bytes that programs wrote to files.', 'bytes', [instant(grown(written, 'volume', byProcess, volume), '{{volume}}')], { height: 6 })),
-		closed('Accounts (off by default)', 'Whose programs it is, as on terminal servers. Off by default. To turn on: `labels: [owner]` in etw_exporter.yaml.',
+		closed('Accounts (off by default)', 'Which account the programs run as, for example on terminal servers. Off by default. To turn on: `labels: [owner]` in etw_exporter.yaml.',
 			timeseries('Written to files by account', 'Bytes that programs wrote to files, cached or not. The accounts that are not among the top are one band.', 'binBps',
 				topRatesAndRest(written, 'owner', '{{owner}}', byProcess, volume, owned), { stack: true, noValue: withoutOwners('file') }),
 			timeseries('Network traffic by account', 'Bytes sent and received, TCP and UDP.', 'binBps',
@@ -79,7 +79,7 @@ export default dashboard({
 				['Time', grown('etw_minifilter_seconds_total', 'driver, operation', byProcess), 's', { bar: true, width: 150 }],
 				['Calls', grownCount('etw_minifilter_calls_total', 'driver, operation', byProcess), 'short'],
 			], { width: 24 })),
-		optIn('Scans by Microsoft Defender', ['defender'], 'Events of the provider Microsoft-Antimalware-Engine, known from its manifest and never seen. How long programs wait for the filter wdfilter.sys is in the row above.',
+		optIn('Scans by Microsoft Defender', ['defender'], 'Events of the provider Microsoft-Antimalware-Engine. Written from its manifest, not tried on Windows yet. How long programs wait for the filter wdfilter.sys is in the row above.',
 			timeseries('Scan time by process', 'Scans under way, on average, by the process that uses the file: the sum of their durations a second.', 'short', topRates('etw_defender_scan_duration_seconds_sum', 'process', '{{process}}', byProcess), { stack: true }),
 			timeseries('p99 duration of a scan by process (upper bound)', '99th percentile. With classic buckets, a factor of 8 apart, the duration is up to that much shorter.', 's', [query(quantile(0.99, 'etw_defender_scan_duration_seconds', 'process', byProcess), '{{process}}')], { step: true })),
 		optIn('Latency and failures', ['file_latency', 'file_errors'], 'Each of them needs one more event for each operation.',

@@ -39,7 +39,7 @@ export default dashboard({
 			timeseries('p99 DPC duration by driver (upper bound)', 'Above 1 ms sound breaks up and network latency grows. With classic buckets, a factor of 2 apart, the duration is up to that much shorter.', 's', [query(quantile(0.99, 'etw_dpc_duration_seconds', 'driver'), '{{driver}}')], { step: true }),
 			heatmap('DPCs by duration', 'All drivers.', 'etw_dpc_duration_seconds'),
 			heatmap('ISRs by duration', 'All drivers.', 'etw_isr_duration_seconds', { width: 24, height: 7 })),
-		optIn('Memory', ['page_faults', 'virtual_alloc'], 'A busy host has thousands of page faults per second.',
+		optIn('Page faults and address space', ['page_faults', 'virtual_alloc'], 'A busy host has thousands of page faults per second.',
 			timeseries('Page faults by type', 'Only hard faults wait for a disk; the dashboard Disk shows them by process.', 'suffix:faults/s', [query(rate('etw_memory_page_faults_total', 'type', byProcess), '{{type}}')], { width: 8 }),
 			timeseries('Address space allocated', 'Bytes reserved or committed, by process.', 'binBps', topRates('etw_memory_virtual_allocated_bytes_total', 'process', '{{process}}', byProcess), { width: 8 }),
 			timeseries('Address space freed', 'Bytes decommitted or released, by process.', 'binBps', topRates('etw_memory_virtual_freed_bytes_total', 'process', '{{process}}', byProcess), { width: 8 })),

@@ -187,7 +187,7 @@ static bool add_collector_text(struct etw_text *out, const struct collector_repo
 {
 	bool lacks = report->state == COLLECTOR_NOT_FED || report->too_little;
 
-	text_add_format(out, "  %-14s %-4s %-8s", report->collector->name,
+	text_add_format(out, "  %-15s %-4s %-8s", report->collector->name,
 			report->requested ? "on" : "off", collector_state_name(report->state));
 	if (report->rules == 0 && report->state == COLLECTOR_FED &&
 	    record_needs_empty(&report->missing)) {
@@ -246,7 +246,7 @@ void doctor_add_text(struct etw_text *out, const struct doctor *doctor,
 			"process _unknown: %.1f %% of all records; no process (_none): %.1f %%\n",
 			percent_of(doctor->of_unknown_process, doctor->times.records),
 			percent_of(doctor->of_no_process, doctor->times.records));
-	text_add_string(out, doctor->findings.count > 0 ? "\n" : "\nNothing was found.\n");
+	text_add_string(out, doctor->findings.count > 0 ? "\n" : "\nNo problem was found.\n");
 	for (unsigned severity = SEVERITY_WARNING + 1; severity-- > 0;) {
 		add_findings_text(out, &doctor->findings, (enum severity)severity);
 	}

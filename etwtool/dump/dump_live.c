@@ -332,7 +332,7 @@ static int check_usage(const struct dump_request *request)
 				     request->session ?
 					     "--session names the session of --provider: which "
 					     "provider?" :
-					     "which recording? Without one, --provider NAME or "
+					     "name a recording; without one, --provider NAME or "
 					     "--config.file FILE follows live sessions");
 	}
 	if (option) {

@@ -577,7 +577,7 @@ static const char *find_mistake(const struct relog_request *request)
 	bool filter = event_filter_active(&request->filter);
 
 	if (!request->output) {
-		return "where to? -o OUT.etl is missing";
+		return "-o OUT.etl is missing: the recording to write";
 	}
 	if (request->compress && request->plain) {
 		return "--compress and --plain exclude each other";
@@ -692,7 +692,7 @@ static const struct command_option option_rows[] = {
 	  AT(output) },
 	{ "-o", "FILE", NULL, OPTION_TEXT, AT(output) },
 	EVENT_FILTER_OPTIONS(struct relog_request, filter),
-	{ "--exact", NULL, "keep only what the filter keeps, and nothing to understand it by",
+	{ "--exact", NULL, "keep only what the filter keeps, without the records that describe it",
 	  OPTION_SET, AT(exact) },
 	{ "--set", "EVENT.FIELD=VALUE",
 	  "change a field of events, as in Image/Load.FileName=C:\\x.dll; repeatable", OPTION_READ,

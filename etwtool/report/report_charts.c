@@ -303,12 +303,12 @@ size_t report_first_chart(const struct report *report, const struct report_first
 
 static const struct report_section section_rows[] = {
 	{ "writes", "Who wrote what, and when",
-	  "Bytes that programs ask to write to files, into the cache as well. Pipes and mail slots "
-	  "count like files; by volume they are rows of their own.",
+	  "Bytes that programs ask to write to files, including writes into the cache. Pipes and "
+	  "mail slots count as files; the table by volume shows them apart.",
 	  "file" },
 	{ "reads", "Who read what",
-	  "Bytes that programs ask to read from files, out of the cache as well. Pipes and mail slots "
-	  "count like files; by volume they are rows of their own.",
+	  "Bytes that programs ask to read from files, including reads from the cache. Pipes and "
+	  "mail slots count as files; the table by volume shows them apart.",
 	  "file" },
 	{ "disks", "Disks", "What reached the disks, and how long they took for it.", "disk" },
 	{ "network", "Network", "Payload of TCP and UDP, without headers of packets.", "network" },

@@ -94,8 +94,8 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 		{ "? { a: 1 }\n: 2\n", "f.yaml:1:3: a key must be text" },
 		{ "a: \"x\\0y\"\n", "f.yaml:1:4: the text contains a NUL character" },
 		{ "a: [1, 2\n",
-		  "f.yaml:2:1: ',' or ']' is missing: the list that '[' opens in line 1 goes on to "
-		  "here" },
+		  "f.yaml:2:1: ',' or ']' is missing: the list that begins with '[' in "
+		  "line 1 is still open here" },
 		{ "a: b: c\n",
 		  "f.yaml:1:5: a second ': ' in one entry: put text with ': ' in it in quotes, and "
 		  "a key in a line of its own" },
@@ -118,8 +118,8 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 		  "f.yaml:1:7: an unknown escape in double quotes: write \\\\ for \\, or use single "
 		  "quotes" },
 		{ "a: { b: 1\nc: 2\n",
-		  "f.yaml:2:2: ',' or '}' is missing: the map that '{' opens in "
-		  "line 1 goes on to here" },
+		  "f.yaml:2:2: ',' or '}' is missing: the map that begins with '{' in "
+		  "line 1 is still open here" },
 		{ "a: 1\n  b: 2\n",
 		  "f.yaml:2:4: a second ': ' in one entry: put text with ': ' in it "
 		  "in quotes, and a key in a line of its own" },
@@ -184,8 +184,8 @@ static void all_errors_of_the_subset_are_found_at_once(void **state)
 			"f.yaml:2:4: aliases are not supported\n"
 			"f.yaml:3:1: 'a' appears twice, first in line 1\n"
 			"f.yaml:3:4: tags are not supported\n"
-			"f.yaml:5:1: ',' or ']' is missing: the list that '[' opens in line 4 goes "
-			"on to here\n");
+			"f.yaml:5:1: ',' or ']' is missing: the list that begins with '[' in "
+			"line 4 is still open here\n");
 	problems_done(&problems);
 }
 

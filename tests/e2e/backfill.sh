@@ -31,7 +31,7 @@ for step in 20 20s 20000ms; do
 	"$ETWTOOL" backfill "$work/sample.etl" --step $step | grep -v '^etw_exporter_' >"$work/step.$step" || fail "--step $step"
 	cmp -s "$work/step.20" "$work/step.$step" || fail "--step $step is another one than 20"
 done
-expect_exit 2 'which recording' "$ETWTOOL" backfill
+expect_exit 2 'name a recording' "$ETWTOOL" backfill
 expect_exit 1 'nothing.etl' "$ETWTOOL" backfill "$work/nothing.etl"
 expect_exit 1 'none.yaml' "$ETWTOOL" backfill "$work/sample.etl" --config "$work/none.yaml"
 

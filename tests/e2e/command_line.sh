@@ -68,8 +68,8 @@ expect_exit 2 'one recording at a time' "$ETWTOOL" dump "$work/sample.etl" "$wor
 expect_exit 1 '^etwtool dump: --per-kind: ' "$ETWTOOL" dump -- --per-kind
 expect_exit 1 '^etwtool sessions: only Windows has event tracing$' "$ETWTOOL" sessions
 expect_exit 1 '^etwtool providers: only Windows has event tracing$' "$ETWTOOL" providers --installed Kernel
-expect_exit 2 'sessions: takes no words, not "x"' "$ETWTOOL" sessions x
-expect_exit 2 'which command' "$ETWTOOL"
+expect_exit 2 'sessions: takes no arguments, not "x"' "$ETWTOOL" sessions x
+expect_exit 2 'name a command' "$ETWTOOL"
 for tool in $("$ETWTOOL" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
 	"$ETWTOOL" "$tool" --help >"$work/out" || fail "etwtool $tool --help"
 	grep -Eq "^usage: etwtool $tool( \[OPTIONS\])?( [^ ]|$)" "$work/out" || fail "etwtool $tool --help: $(cat "$work/out")"

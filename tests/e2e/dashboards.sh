@@ -64,9 +64,6 @@ cat >"$work/windows/metrics" <<-'PAGE'
 	windows_memory_available_bytes 4e9
 	windows_logical_disk_free_bytes{volume="C:"} 2e10
 	windows_logical_disk_size_bytes{volume="C:"} 1e11
-	windows_process_working_set_bytes{process="w3wp",process_id="7",creating_process_id="4"} 3e8
-	windows_process_private_bytes{process="w3wp",process_id="7",creating_process_id="4"} 2e8
-	windows_process_handles{process="w3wp",process_id="7",creating_process_id="4"} 900
 	windows_service_state{name="spooler",state="running"} 0
 	windows_service_state{name="w3svc",state="running"} 1
 	windows_service_start_mode{name="spooler",start_mode="auto"} 1

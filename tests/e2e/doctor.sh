@@ -186,7 +186,7 @@ finds three.etl warning damaged
 first "$copy_again" "$stop_first" "$(advice '1234 events ')"
 
 # A recording with nothing wrong has no finding, and --strict succeeds; with a warning it fails, with findings alone nothing does.
-"$ETWTOOL" doctor "$sample" | says '^Nothing was found.$' || fail "findings in the sample"
+"$ETWTOOL" doctor "$sample" | says '^No problem was found.$' || fail "findings in the sample"
 "$ETWTOOL" doctor "$sample" | tail -2 | diff - <(printf 'what to do first:\n  Nothing: there is no warning.\n') || fail "the end of the report"
 "$ETWTOOL" doctor "$sample" --strict >/dev/null || fail "--strict on the sample"
 "$ETWTOOL" doctor "$work/lost.etl" >/dev/null || fail "findings are no failure"
@@ -428,7 +428,7 @@ fi
 python3 "${BASH_SOURCE%/*}/doctor_needs.py" "$ETWTOOL" "$SOURCE_DIR/config" "$work" || fail "the needs of a collector"
 
 # Bad usage.
-expect_exit 2 'which recording or configuration' "$ETWTOOL" doctor
+expect_exit 2 'name a recording or a configuration' "$ETWTOOL" doctor
 expect_exit 2 'one recording or configuration at a time' "$ETWTOOL" doctor a b
 printf 'collectors: {}\n' >"$work/my.conf"
 expect_exit 1 'my.conf: is not a recording: .*; a configuration has a name that ends in .yaml$' "$ETWTOOL" doctor "$work/my.conf"

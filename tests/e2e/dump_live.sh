@@ -15,7 +15,7 @@ YAML
 
 # ---- misuse ----
 
-expect_exit 2 'which recording\? Without one, --provider NAME or --config\.file FILE follows live sessions' "$ETWTOOL" dump
+expect_exit 2 'name a recording; without one, --provider NAME or --config\.file FILE follows live sessions' "$ETWTOOL" dump
 expect_exit 2 'which provider\?' "$ETWTOOL" dump --session mine
 for option in --session=mine --duration=1s "--config.file=$work/config.yaml" --collector.disk; do
 	expect_exit 2 "${option%%[.=]*}.* is for live sessions, and .*sample.etl is a recording" "$ETWTOOL" dump "$option" "$work/sample.etl"

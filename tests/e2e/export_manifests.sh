@@ -29,9 +29,9 @@ expect_exit 1 'sample.etl has no manifest and no description of an event$' \
 rmdir "$out"
 expect_exit 2 '^etwtool providers: --format is of no use with --export-manifests$' \
 	"$ETWTOOL" providers "$work/sample.etl" --export-manifests "$out" --format json
-expect_exit 2 '^etwtool providers: which recording\? Without one, .*, but only Windows has event tracing$' \
+expect_exit 2 '^etwtool providers: name a recording; without one, .*, but only Windows has event tracing$' \
 	"$ETWTOOL" providers --export-manifests "$out"
-expect_exit 2 '^etwtool providers: which recording\? ' "$ETWTOOL" providers --installed --export-manifests "$out" 'Contoso-*'
+expect_exit 2 '^etwtool providers: name a recording; ' "$ETWTOOL" providers --installed --export-manifests "$out" 'Contoso-*'
 expect_exit 1 'nowhere.etl: ' "$ETWTOOL" providers nowhere.etl --export-manifests "$out"
 expect_exit 1 "^etwtool providers: $work/no/folder: the folder cannot be made: " \
 	"$ETWTOOL" providers "$work/sample.etl" --export-manifests "$work/no/folder"

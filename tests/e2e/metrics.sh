@@ -18,7 +18,7 @@ for recording in $(recordings); do
 		grep -Eq "^\| \`$name\` \| $type \|" "$work/METRICS.md" || fail "$recording: $type $name is not in METRICS.md"
 	done <"$work/shown"
 done
-expect_exit 2 'takes no words' "$ETWTOOL" metrics cpu
+expect_exit 2 'takes no arguments' "$ETWTOOL" metrics cpu
 
 # The catalogue that dashboards and alerts rely on: both pages have the same families, with the same types and labels.
 catalogue=$SOURCE_DIR/docs/metrics.md

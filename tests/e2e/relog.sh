@@ -267,7 +267,7 @@ expect_exit 2 'a size such as 100MB, or a duration such as 1m' "$ETWTOOL" relog 
 expect_exit 2 'a size such as 100MB, or a duration such as 1m' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --split 0MB
 
 # What cannot be done.
-expect_exit 2 'which recording\?' "$ETWTOOL" relog -o "$work/x.etl"
+expect_exit 2 'name a recording' "$ETWTOOL" relog -o "$work/x.etl"
 expect_exit 2 '-o OUT.etl is missing' "$ETWTOOL" relog "$sample"
 expect_exit 2 '--exact is of no use without a filter' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --exact
 expect_exit 2 'exclude each other' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --plain --compress

@@ -180,7 +180,7 @@ cmp -s "$work/earlier.html" "$work/sample.html" || fail "a full disk: the earlie
 expect_exit 1 'nowhere' "$ETWTOOL" report "$work/sample.etl" -o "$work/nowhere/x.html"
 expect_exit 1 'nothing.etl' "$ETWTOOL" report "$work/nothing.etl" -o "$work/x.html"
 [ ! -e "$work/x.html" ] || fail "a report of no recording"
-expect_exit 2 'which recording' "$ETWTOOL" report
+expect_exit 2 'name a recording' "$ETWTOOL" report
 (cd "$work" && expect_exit 2 'the standard input has no name' "$ETWTOOL" report - <"$work/sample.etl")
 [ ! -e "$work/-.html" ] || fail "a report with the name of the standard input"
 printf 'limits: { siries: 1 }\n' >"$work/wrong.yaml"

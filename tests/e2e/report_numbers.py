@@ -103,7 +103,7 @@ for labels, value in samples["etw_disk_caused_written_bytes_total"]:
 found = findings["disk_cause"]
 assert (len(found) == 1) == (0 < caused.total() >= 2 * unknown), (found, caused, unknown)
 if found:
-    sentence = re.fullmatch(r" caused (\d+) % of the .* that were written to disks(?:; the cause of ([\d.]+) % is not known)?\.",
+    sentence = re.fullmatch(r" caused (\d+) % of the .* that were written to disks(?:; ([\d.]+) % have no known cause and count for the process that issued the requests)?\.",
                             found[0]["text"][len(found[0]["name"]):])
     assert abs(int(sentence[1]) - 100 * max(caused.values()) / caused.total()) <= 0.5001 and caused[found[0]["name"]] == max(caused.values()), (found, caused)
     assert (sentence[2] is None) == (unknown == 0) and abs(float(sentence[2] or 0) - 100 * unknown / caused.total()) <= 0.05001, sentence[0]

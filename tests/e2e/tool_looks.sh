@@ -255,7 +255,7 @@ expect_exit 2 "'Write' is several events: .*DiskIo/Write" "$ETWTOOL" fields "$sa
 expect_exit 2 "'Contoso.Shop' is a provider; which of its events" "$ETWTOOL" fields "$sample" Contoso.Shop
 expect_exit 2 'which event' "$ETWTOOL" fields "$sample"
 expect_exit 2 'not also "x"' "$ETWTOOL" fields "$sample" a b x
-expect_exit 2 'which recording' "$ETWTOOL" providers
+expect_exit 2 'name a recording' "$ETWTOOL" providers
 # A word picks providers and events, as with --installed.
 "$ETWTOOL" providers "$sample" dns-cli >"$work/out" || fail "providers FILE WORD"
 grep -q '^Microsoft-Windows-DNS-Client {' "$work/out" && grep -q QueryCompleted "$work/out" || fail "providers dns-cli: $(cat "$work/out")"

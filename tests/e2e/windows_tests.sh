@@ -23,7 +23,7 @@ says_line '2 passed, 0 failed, 0 skipped'
 cp "$ETWTOOL" "$work/build/tests/test_bad.exe" # without arguments it fails
 run_tests "$build" && fail "a test that fails: $(cat "$work/out")"
 says_line 'FAILED: test_bad, exit status 2'
-says_line 'etwtool: which command? try etwtool --help'
+says_line 'etwtool: name a command; etwtool --help lists them'
 says_line '2 passed, 1 failed, 0 skipped'
 : >"$work/build/tests/test_empty.exe" # is no program
 run_tests "$build" && fail "what is no program: $(cat "$work/out")"

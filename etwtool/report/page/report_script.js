@@ -368,7 +368,7 @@ if (plots.length > 0) {
 	whole.addEventListener('click', () => zoom(0, STEPS));
 	document.body.append(bar);
 	glance.append(make('p', { class: 'note hint' }, 'Point at a chart for its numbers, drag over it to zoom, double-click for the whole recording; ' +
-		'with keys: arrows, + and −, Escape. A name in a table stands out in all charts when it is chosen.'));
+		'with keys: arrows, + and −, Escape. Choose a name in a table to highlight it in all charts.'));
 	drawAll();
 	new ResizeObserver(drawAll).observe(document.getElementById('main'));
 	for (const fold of folds) fold.addEventListener('toggle', drawAll);

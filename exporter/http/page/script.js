@@ -110,7 +110,7 @@ function drawTable() {
 		return line;
 	}));
 	table.hidden = measure.processes.length === 0;
-	caption.textContent = `${measure.title}: the busiest processes of the last five minutes; the chart has the first five`;
+	caption.textContent = `${measure.title}: the busiest processes of the last five minutes; the chart shows the first five`;
 }
 
 function draw() {

@@ -591,7 +591,8 @@ static void the_telemetry_path_may_be_the_root(void **state)
 static void bad_options_are_reported(void **state)
 {
 	static const char hint[] =
-		"is not a listen address such as :9189, 127.0.0.1:9189 or [::1]:9189";
+		"is not a listen address such as :9189, 127.0.0.1:9189 or [::1]:9189 "
+		"(--web.listen-address, or listen_addresses under web:)";
 	static const struct {
 		const char *address, *path;
 		const char *error; /* NULL: hint */

@@ -418,7 +418,8 @@ static void other_texts_than_ranges_are_reported(void **state)
 	options.allowed_count = 2;
 	assert_null(http_start(&options, registry, &err));
 	assert_string_equal(err.text, "\"10.0.0.1/8\" is not a range of addresses such as "
-				      "10.0.0.0/8, 192.0.2.1 or 2001:db8::/32");
+				      "10.0.0.0/8, 192.0.2.1 or 2001:db8::/32 (--web.allow, or "
+				      "allow under web:)");
 	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	registry_free(registry);
 }
