@@ -34,7 +34,7 @@ enum { NO_ENTRY = UINT32_MAX };
 struct entry {
 	uint64_t key; /* its key in the map */
 	int64_t start;
-	int64_t time; /* of the start, or of its last stop; the time-out begins here */
+	int64_t time;            /* of the start, or of its last stop; the time-out begins here */
 	uint32_t next, previous; /* neighbours in the span's list; next also links free entries */
 	bool served;             /* it has had a stop */
 	uint32_t captured[SPAN_CAPTURED_MAX]; /* label ids */

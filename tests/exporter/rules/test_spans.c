@@ -97,8 +97,9 @@ static void a_start_in_use_stays_and_waits_anew(void **state)
 	spans_free(spans);
 }
 
-/* A session may deliver the events of one processor late: a stop that another stop overtook is after
- * the start nevertheless, and a start that a stop overtook is a later one than the start in use. */
+/* A session may deliver the events of one processor late: a stop that another stop overtook is
+ * after the start nevertheless, and a start that a stop overtook is a later one than the start in
+ * use. */
 static void a_start_in_use_keeps_its_own_time(void **state)
 {
 	struct spans *spans = make(100, 100);
