@@ -413,6 +413,63 @@ static void what_stays_is_left_alone(void **state)
 	end(&reloading);
 }
 
+/* Waits until a page shows the bytes; events make the consumers look for new facts. */
+static void wait_for_memory(struct reloading *reloading, uint64_t bytes)
+{
+	static const char line[] =
+		"\netw_process_commit_bytes{process=\"notepad\",provider=\"Windows Kernel\"} ";
+	const struct fake_etw_event event = {
+		.provider = other_provider,
+		.descriptor = { .Id = 1, .Level = 4, .Keyword = 1 },
+		.process_id = 8,
+		.payload = ""
+	};
+	uint64_t until = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000), now;
+
+	do {
+		const char *at;
+
+		fake_etw_emit(&event);
+		Sleep(2);
+		at = strstr(page_now(reloading), line);
+		now = at ? strtoull(at + strlen(line), NULL, 10) : UINT64_MAX;
+	} while (now != bytes && os_monotonic_ns() < until);
+	assert_int_equal(now, bytes);
+}
+
+/* What one session shows for all, the next first one shows after it. */
+static void the_session_that_becomes_the_first_shows_the_memory(void **state)
+{
+#define A "a: { logger: user, providers: ['" SOME_PROVIDER "'] }"
+#define B "b: { logger: user, providers: ['" OTHER_PROVIDER "'] }"
+	static const char *const next[] = {
+		"kernel_events: off\nsessions: { " B " }\n",
+		"kernel_events: off\nsessions: { " B ", " A " }\n",
+	};
+
+	(void)state;
+#ifdef _WIN32
+	skip(); /* under Wine the list of processes is not that of the fake */
+#endif
+	for (size_t i = 0; i < sizeof next / sizeof next[0]; i++) {
+		struct reloading reloading;
+
+		fake_etw_add_process(8, 4, "notepad.exe");
+		fake_etw_set_memory(8, 5000, 3000, 9000, 70);
+		begin(&reloading, "kernel_events: off\nsessions: { " A ", " B " }\n", true);
+		assert_true(fake_etw_wait_consumer("a", WAIT_MS));
+		assert_true(fake_etw_wait_consumer("b", WAIT_MS));
+		wait_for_memory(&reloading, 9000);
+		reload_with(&reloading, next[i]);
+		fake_etw_set_memory(8, 5000, 3000, 7000, 70);
+		wait_for_memory(&reloading, 7000);
+		end(&reloading);
+		fake_etw_reset(NULL);
+	}
+#undef A
+#undef B
+}
+
 /* Its consumer has no events and takes nothing over; the session starts with what is in force. */
 static void a_session_that_waits_is_reloaded_without_it(void **state)
 {
@@ -719,6 +776,7 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(what_stays_is_left_alone, set_up),
 		cmocka_unit_test_setup(a_session_that_waits_is_reloaded_without_it, set_up),
+		cmocka_unit_test_setup(the_session_that_becomes_the_first_shows_the_memory, set_up),
 		cmocka_unit_test_setup(sessions_come_and_go, set_up),
 		cmocka_unit_test_setup(what_cannot_work_changes_nothing, set_up),
 		cmocka_unit_test_setup(a_refused_return_leaves_the_program_ready, set_up),
