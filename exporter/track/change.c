@@ -118,15 +118,25 @@ static bool start_process_gauges(struct tracker *tracker, struct etw_error *err)
 	return true;
 }
 
-static bool change_process_gauges(struct tracker *tracker, bool was_on, struct etw_error *err)
+/* Whether the processes that a provider announces are shown from now on, or no longer, because
+ * another session has become the first. */
+static bool images_have_moved(const struct tracker *tracker, const struct tracker_options *before)
+{
+	return before->processes_of_provider != tracker->options.processes_of_provider &&
+	       (tracker->kernel_subjects & SUBJECT_PROCESSES) == 0;
+}
+
+static bool change_process_gauges(struct tracker *tracker, const struct tracker_options *before,
+				  struct etw_error *err)
 {
 	bool on = tracker->options.process_gauges;
+	bool anew = images_have_moved(tracker, before);
 
-	if (was_on && !on) {
+	if (before->process_gauges && (!on || anew)) {
 		process_gauges_clear(&tracker->gauges);
 		tracker->gauges.instances = tracker->gauges.threads = NULL;
 	}
-	if (!was_on && on) {
+	if (on && (!before->process_gauges || anew)) {
 		return start_process_gauges(tracker, err);
 	}
 	tracker->gauges.process_limit = tracker->options.processes;
@@ -186,19 +196,21 @@ static void add_info(void *context, uint64_t key, const struct lifetime *instanc
 }
 
 /* Call it after change_names(), which decides the owners. */
-static bool change_process_info(struct tracker *tracker, bool was_on, struct etw_error *err)
+static bool change_process_info(struct tracker *tracker, const struct tracker_options *before,
+				struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;
 	struct process_info *info = &tracker->process_info;
 	uint64_t refused = info->refused;
 	struct etw_record now = *tracker->now.record;
+	bool anew = images_have_moved(tracker, before);
 
-	if (was_on && !options->process_info) {
+	if (before->process_info && (!options->process_info || anew)) {
 		process_info_clear(info);
 		info->family = NULL;
 	}
 	info->limit = options->processes;
-	if (was_on || !options->process_info) {
+	if (!options->process_info || (before->process_info && !anew)) {
 		return true;
 	}
 	if (!process_info_init(info, options->registry, options->shard, options->processes, err)) {
@@ -394,10 +406,10 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 	}
 	set_limits(tracker);
 	good = change_names(tracker, err);
-	good = change_process_gauges(tracker, before.process_gauges, err) && good;
+	good = change_process_gauges(tracker, &before, err) && good;
 	good = change_process_memory(tracker, before.process_memory, err) && good;
 	good = change_image_info(tracker, before.image_info, err) && good;
-	good = change_process_info(tracker, before.process_info, err) && good;
+	good = change_process_info(tracker, &before, err) && good;
 	good = change_disk_info(tracker, before.disk_info, err) && good;
 	good = change_top_paths(tracker, &before, err) && good;
 	good = change_disk_cause(tracker, before.disk_cause, err) && good;
