@@ -131,20 +131,20 @@ static void add_need(struct live_providers *providers, const struct etw_provider
 	providers->list[providers->count++] = *need;
 }
 
-/* Makes a need of collectors include the events that name processes, too. */
-static void add_name_events(struct etw_provider_spec *need)
+/* Makes a need of collectors include the events that name processes, too. names: the entry that
+ * enables only these. */
+static void add_name_events(struct etw_provider_spec *need, const struct etw_provider_spec *names)
 {
 	static const uint16_t ids[] = { ETW_PROCESS_EVENT_START, ETW_PROCESS_EVENT_STOP,
 					ETW_PROCESS_EVENT_RUNDOWN };
+	struct etw_provider_spec with = *names;
 
-	need->any |= need->any != 0 ? PROCESS_KEYWORD : 0;
+	with.all = PROCESS_KEYWORD; /* they pass a mask of this keyword */
+	with.id_count = sizeof ids / sizeof ids[0];
+	memcpy(with.ids, ids, sizeof ids);
+	etw_provider_spec_widen(need, &with);
+	merge_ids(need, &with);
 	need->capture_at_start |= PROCESS_KEYWORD;
-	for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
-		if (need->id_count > 0 && need->id_count < ETW_PROVIDER_IDS_MAX &&
-		    !has_id(need, ids[i])) {
-			need->ids[need->id_count++] = ids[i];
-		}
-	}
 }
 
 /* needed: the number of providers at the start of the list that are there for collectors. */
@@ -159,7 +159,7 @@ static void add_names(struct live_providers *providers, size_t needed)
 	spec.capture_at_start = PROCESS_KEYWORD;
 	for (size_t i = 0; i < needed; i++) {
 		if (live_same_provider(&providers->list[i], &spec)) {
-			add_name_events(&providers->list[i]);
+			add_name_events(&providers->list[i], &spec);
 			return;
 		}
 	}

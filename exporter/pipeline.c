@@ -672,6 +672,7 @@ static RARE void apply_reload(struct pipeline *pipeline)
 	enter_registry(pipeline);
 	options->setup = next.setup;
 	options->names_only = next.names_only;
+	options->first_session = next.first_session;
 	add_configured(pipeline, &tracker);
 	if (!tracker_change(pipeline->tracker, &tracker, &err) ||
 	    !rule_engine_replace(pipeline->engine, next.setup->rules, next.names_only, &err)) {

@@ -66,7 +66,7 @@ struct pipeline_observer {
 /* What a pipeline uses after a reload: members as in struct pipeline_options. */
 struct pipeline_reload {
 	const struct setup *setup;
-	bool names_only;
+	bool names_only, first_session;
 };
 
 struct pipeline_options {

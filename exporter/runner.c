@@ -129,7 +129,8 @@ static struct pipeline_reload on_reload(void *context)
 	struct consumer *consumer = context;
 
 	return (struct pipeline_reload){ .setup = take_setup(consumer),
-					 .names_only = consumer->current->names_only };
+					 .names_only = consumer->current->names_only,
+					 .first_session = consumer->current->is_first };
 }
 
 static void on_reloaded(void *context)
@@ -165,7 +166,7 @@ bool runner_make_pipeline(struct session *session, struct etw_error *err)
 		.on_time = runner->options.on_time,
 		.time_context = runner->options.time_context,
 		.live = session->path == NULL,
-		.first_session = session == runner->sessions,
+		.first_session = session->is_first,
 		.late_ms = session->path == NULL ? session->started.flush_ms : 0,
 		.names_only = session->names_only,
 		.on_ready = runner_on_named,
@@ -346,6 +347,7 @@ bool runner_open_session(struct runner *runner, struct session *session, const s
 	options = runner_live_options(runner, session, setup, index);
 	session->source = live_session_open(&session->live, &options, err);
 	session->names_only = session->live.names_only;
+	session->is_first = index == 0;
 	return session->source != NULL;
 }
 

@@ -42,7 +42,7 @@ struct session {
 	bool stays;                     /* the next configuration has the session … */
 	size_t next_index;              /* … by this number */
 	bool added;                     /* it is started but does not count yet */
-	bool names_only;                /* see struct pipeline_options */
+	bool names_only, is_first;      /* see struct pipeline_options */
 	bool names_only_next;
 };
 

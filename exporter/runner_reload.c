@@ -232,6 +232,7 @@ static void publish_next(struct runner *runner)
 
 		if (session->change) {
 			session->names_only = session->names_only_next;
+			session->is_first = session->next_index == 0;
 		}
 	}
 	for (size_t i = 0; i < runner->consumer_count; i++) {

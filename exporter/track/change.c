@@ -118,15 +118,25 @@ static bool start_process_gauges(struct tracker *tracker, struct etw_error *err)
 	return true;
 }
 
-static bool change_process_gauges(struct tracker *tracker, bool was_on, struct etw_error *err)
+/* Whether the processes that a provider announces are shown from now on, or no longer, because
+ * another session has become the first. */
+static bool images_have_moved(const struct tracker *tracker, const struct tracker_options *before)
+{
+	return before->processes_of_provider != tracker->options.processes_of_provider &&
+	       (tracker->kernel_subjects & SUBJECT_PROCESSES) == 0;
+}
+
+static bool change_process_gauges(struct tracker *tracker, const struct tracker_options *before,
+				  struct etw_error *err)
 {
 	bool on = tracker->options.process_gauges;
+	bool anew = images_have_moved(tracker, before);
 
-	if (was_on && !on) {
+	if (before->process_gauges && (!on || anew)) {
 		process_gauges_clear(&tracker->gauges);
 		tracker->gauges.instances = tracker->gauges.threads = NULL;
 	}
-	if (!was_on && on) {
+	if (on && (!before->process_gauges || anew)) {
 		return start_process_gauges(tracker, err);
 	}
 	tracker->gauges.process_limit = tracker->options.processes;
@@ -187,16 +197,22 @@ static void add_info(void *context, uint64_t key, const struct lifetime *instanc
 }
 
 /* Call it after change_names(), which decides the owners. */
-static bool change_process_info(struct tracker *tracker, bool was_on, struct etw_error *err)
+static bool change_process_info(struct tracker *tracker, const struct tracker_options *before,
+				struct etw_error *err)
 {
-	const struct tracker_options *options = &tracker->options;
+	struct info_metric *info = &tracker->process_info;
 	struct etw_record now = *tracker->now.record;
+	bool had;
 
-	if (!change_info(tracker, &tracker->process_info, &process_info_family,
-			 options->process_info, err)) {
+	if (info->family && images_have_moved(tracker, before)) {
+		info_metric_clear(info);
+		info->family = NULL;
+	}
+	had = info->family != NULL;
+	if (!change_info(tracker, info, &process_info_family, tracker->options.process_info, err)) {
 		return false;
 	}
-	if (!was_on && options->process_info && !tracker->in_first_pass &&
+	if (!had && info->family && !tracker->in_first_pass &&
 	    tracker->observed_time != ETW_RECORD_NO_TIME) {
 		now.raw_time = tracker->observed_time;
 		tracker->now.record = &now;
@@ -398,12 +414,12 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 	}
 	set_limits(tracker);
 	good = change_names(tracker, err);
-	good = change_process_gauges(tracker, before.process_gauges, err) && good;
+	good = change_process_gauges(tracker, &before, err) && good;
 	good = change_process_memory(tracker, before.process_memory, err) && good;
 	good = change_info(tracker, &tracker->image_info, &image_info_family,
 			   tracker->options.image_info, err) &&
 	       good;
-	good = change_process_info(tracker, before.process_info, err) && good;
+	good = change_process_info(tracker, &before, err) && good;
 	good = change_disk_info(tracker, before.disk_info, err) && good;
 	good = change_top_paths(tracker, &before, err) && good;
 	good = change_disk_cause(tracker, before.disk_cause, err) && good;

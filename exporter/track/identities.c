@@ -159,7 +159,7 @@ enum account_answer account_lookup_ask(struct account_lookup *lookup, const char
 {
 	enum account_answer result = ACCOUNT_PENDING;
 	uint64_t deadline_ns = os_monotonic_ns() + wait_ns;
-	size_t i;
+	size_t i, count;
 
 	if (!lookup->started) {
 		lookup->started = os_thread_start(&lookup->thread, run, lookup, NULL);
@@ -168,8 +168,10 @@ enum account_answer account_lookup_ask(struct account_lookup *lookup, const char
 		}
 	}
 	os_mutex_lock(&lookup->mutex);
+	count = lookup->count;
 	i = find_or_add(lookup, sid, size);
-	while (i != SIZE_MAX && i == lookup->next && !lookup->accounts[i].answered &&
+	/* Only a new account is waited for: many processes may run as one that has no answer. */
+	while (lookup->count > count && i == lookup->next && !lookup->accounts[i].answered &&
 	       os_condition_wait_until(&lookup->changed, &lookup->mutex, deadline_ns)) {
 	}
 	if (i == SIZE_MAX) {

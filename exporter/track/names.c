@@ -4,8 +4,8 @@
  *
  * Events write the same name in different cases, and a series keeps its labels, so the first
  * spelling is used; struct names is a hash table of these spellings, in which a name that collides
- * takes one of the next hashes. When it is full it is emptied: a name that comes again may then get
- * the spelling of that event.
+ * takes one of the next hashes. When it is full, the names of images are forgotten: a name that
+ * comes again may then get the spelling of that event.
  *
  * The stop events of Microsoft-Windows-Kernel-Process cut names at 14 characters, so the name of a
  * process that no other event names may lack its end. One program must have one series. Therefore
@@ -125,6 +125,30 @@ static uint32_t find_name(const struct names *names, const char *name, size_t si
 	return INTERN_NONE;
 }
 
+/* Forgets the names of images. Those that rules have given stay, because each of them counts
+ * against its limit, which would refuse it when it comes again. */
+static void forget_images(struct names *names)
+{
+	const struct map_slot *given;
+	size_t at = 0;
+
+	forget_names(names);
+	while ((given = map_next(&names->given, &at)) != NULL) {
+		size_t size;
+		const char *name =
+			intern_text(registry_strings(names->registry), (uint32_t)given->key, &size);
+		uint64_t hash, *slot = NULL;
+		bool room = false;
+
+		if (find_name(names, name, size, &hash, &room) == INTERN_NONE && room) {
+			slot = map_put(&names->by_hash, hash, NULL);
+		}
+		if (slot) {
+			*slot = given->key;
+		}
+	}
+}
+
 /* Returns the size in bytes of the first CUT_CHARACTERS of a name (UTF-8); 0 if it has fewer. */
 static size_t start_size(const char *name, size_t size)
 {
@@ -169,8 +193,9 @@ static uint32_t find_or_add(struct names *names, const char *name, size_t size, 
 	if (label != INTERN_NONE) {
 		return label;
 	}
-	if (room && names->by_hash.count >= names->most) {
-		forget_names(names);
+	if (room && names->by_hash.count >= names->most + names->given.count) {
+		forget_images(names);
+		find_name(names, name, size, &hash, &room);
 	}
 	label = room ? add_label(names, name, size) : INTERN_FULL;
 	slot = label != INTERN_FULL ? map_put(&names->by_hash, hash, NULL) : NULL;

@@ -15,7 +15,7 @@
  * start with its key, or was forgotten by a reset; a stop without a start is an unmatched stop. A
  * start or stop that is delivered late is unmatched too if the other one came first. A span with
  * `keep` has starts that serve any number of stops: each stop moves its start to the end of the
- * list, with its own time. Such a start has had a stop, so its end is not counted.
+ * list, and its time-out begins anew. Such a start has had a stop, so its end is not counted.
  */
 #include <etw/record.h>
 
@@ -33,7 +33,8 @@ enum { NO_ENTRY = UINT32_MAX };
 
 struct span_start {
 	uint64_t key; /* its key in the map */
-	int64_t time;
+	int64_t start;
+	int64_t time;            /* of the start, or of its last stop; the time-out begins here */
 	uint32_t next, previous; /* neighbours in the span's list; next also links free entries */
 	bool served;             /* it has had a stop */
 	uint32_t captured[SPAN_CAPTURED_MAX]; /* label ids */
@@ -207,7 +208,7 @@ uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t ti
 
 	time_out(spans, list, time);
 	found = map_find(&spans->places, place);
-	if (found && spans->entries[*found].time > time) {
+	if (found && spans->entries[*found].start > time) {
 		spans->statistics.unmatched_starts++;
 		return NULL;
 	}
@@ -225,7 +226,7 @@ uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t ti
 		return NULL;
 	}
 	*found = index;
-	spans->entries[index] = (struct span_start){ .key = place, .time = time };
+	spans->entries[index] = (struct span_start){ .key = place, .start = time, .time = time };
 	append(spans, list, index);
 	spans->statistics.entries++;
 	return spans->entries[index].captured;
@@ -248,7 +249,7 @@ static uint32_t find_start(struct spans *spans, size_t span, uint64_t key, int64
 
 	time_out(spans, &spans->lists[span], time);
 	found = map_find(&spans->places, place_of(span, key));
-	if (!found || etw_time_between(time, spans->entries[*found].time) > spans->skew) {
+	if (!found || etw_time_between(time, spans->entries[*found].start) > spans->skew) {
 		spans->statistics.unmatched_stops++;
 		return NO_ENTRY;
 	}
@@ -263,7 +264,7 @@ bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, in
 	if (index == NO_ENTRY) {
 		return false;
 	}
-	*start = spans->entries[index].time;
+	*start = spans->entries[index].start;
 	memcpy(captured, spans->entries[index].captured, sizeof spans->entries->captured);
 	remove_start(spans, &spans->lists[span], index);
 	return true;
@@ -319,8 +320,11 @@ static uint64_t copy_starts(struct spans *spans, size_t span, const struct spans
 			spans_start(spans, span, place_of(number, entry->key), entry->time);
 
 		if (captured) {
+			struct entry *taken = &spans->entries[spans->lists[span].last];
+
 			memcpy(captured, entry->captured, sizeof entry->captured);
-			spans->entries[spans->lists[span].last].served = entry->served;
+			taken->start = entry->start;
+			taken->served = entry->served;
 			spans->served += entry->served;
 		}
 		unserved += !entry->served;

@@ -672,10 +672,14 @@ static bool check_metric(struct yaml_reader *in, const struct yaml_node *node, v
 {
 	const struct metric *metric = base;
 
-	(void)node;
-	return !metric->span || metric->span_used ||
-	       yaml_wrong(in, metric->span->stop.event_at, "pair: 'stop' is not an event of '%s'",
-			  metric->name);
+	if (!metric->span || metric->span_used) {
+		return true;
+	}
+	return metric->span->stop.event_at ?
+		       yaml_wrong(in, metric->span->stop.event_at,
+				  "pair: 'stop' is not an event of '%s'", metric->name) :
+		       yaml_wrong(in, yaml_find(node, "pair"),
+				  "pair: each event of '%s' has a pair of its own", metric->name);
 }
 
 /* For the schema: keys that depend on each other, as check_type() and begin_rule() check them,

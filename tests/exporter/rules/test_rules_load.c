@@ -262,6 +262,9 @@ static void a_pair_has_start_stop_and_key(void **state)
 		{ SECONDS
 		  "  - { event: Process/DCStop, value: Duration }\n  pair: { start: Process/Start, stop: Process/Stop, key: [ProcessId] }\n",
 		  "x.yaml:10:39: pair: 'stop' is not an event of 'a_seconds_total'" },
+		{ SECONDS
+		  "  - { event: Process/Stop, value: Duration, pair: { start: Process/Start, key: [ProcessId] } }\n  pair: { start: Process/Start, key: [ProcessId] }\n",
+		  "x.yaml:10:9: pair: each event of 'a_seconds_total' has a pair of its own" },
 		/* Duration is a time, in seconds, and no label. */
 		{ EVENTS
 		  "  - { event: Process/Stop, value: Duration, pair: { start: Process/Start, stop: Process/Stop, key: [ProcessId] } }\n",

@@ -97,6 +97,45 @@ static void a_start_in_use_stays_and_waits_anew(void **state)
 	spans_free(spans);
 }
 
+/* A session may deliver the events of one processor late: a stop that another stop overtook is
+ * after the start nevertheless, and a start that a stop overtook is a later one than the start in
+ * use. */
+static void a_start_in_use_keeps_its_own_time(void **state)
+{
+	struct spans *spans = make(100, 100);
+
+	(void)state;
+	spans_start(spans, 0, 5, 10)[0] = 42;
+	assert_true(spans_use(spans, 0, 5, 80, captured));
+	assert_true(spans_use(spans, 0, 5, 50, captured));
+	assert_int_equal(captured[0], 42);
+	assert_false(spans_use(spans, 0, 5, 6, captured));
+	spans_start(spans, 0, 5, 70)[0] = 43;
+	assert_true(spans_use(spans, 0, 5, 90, captured));
+	assert_int_equal(captured[0], 43);
+	assert_false(spans_use(spans, 0, 5, 60, captured));
+	assert_statistics(spans, 1, 0, 0, 2);
+	spans_free(spans);
+}
+
+/* A table that takes over starts has their times and their last stops. */
+static void a_start_that_is_taken_over_keeps_its_own_time(void **state)
+{
+	struct spans *former = make(100, 100), *spans = make(100, 100);
+	const uint16_t numbers[] = { 0, 1 };
+
+	(void)state;
+	spans_start(former, 0, 5, 10)[0] = 42;
+	assert_true(spans_use(former, 0, 5, 80, captured));
+	spans_take(spans, former, numbers);
+	spans_free(former);
+	assert_true(spans_use(spans, 0, 5, 50, captured));
+	assert_true(spans_use(spans, 0, 5, 180, captured));
+	assert_int_equal(captured[0], 42);
+	assert_statistics(spans, 1, 0, 0, 0);
+	spans_free(spans);
+}
+
 static void a_second_start_replaces_the_first(void **state)
 {
 	struct spans *spans = make(100, 100);
@@ -232,6 +271,8 @@ int main(void)
 		cmocka_unit_test(an_end_takes_its_beginning_once),
 		cmocka_unit_test(a_start_has_ids_for_its_stop),
 		cmocka_unit_test(a_start_in_use_stays_and_waits_anew),
+		cmocka_unit_test(a_start_in_use_keeps_its_own_time),
+		cmocka_unit_test(a_start_that_is_taken_over_keeps_its_own_time),
 		cmocka_unit_test(a_second_start_replaces_the_first),
 		cmocka_unit_test(an_end_that_seems_earlier_has_its_start),
 		cmocka_unit_test(a_start_or_stop_that_comes_late_does_not_touch_newer_ones),

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/os.h"
 #include "base/text.h"
 #include "exporter/track/processes.h"
 #include "tests/support/system.h"
@@ -97,6 +98,26 @@ static void no_consumer_waits_for_a_machine_that_does_not_answer(void **state)
 	}
 	account_lookup_free(lookup);
 	atomic_store(&held, false);
+}
+
+/* Many processes run as one user, and each of them asks for the name. */
+static void one_account_that_does_not_answer_is_waited_for_once(void **state)
+{
+	struct account_lookup *lookup = account_lookup_new(find, NULL);
+	uint64_t start;
+
+	(void)state;
+	atomic_store(&asked, 0);
+	atomic_store(&held, true);
+	assert_int_equal(ask(lookup, "S-slow", 1000, NULL), ACCOUNT_PENDING);
+	while (atomic_load(&asked) == 0) {
+		system_sleep_ms(1);
+	}
+	start = os_monotonic_ns();
+	assert_int_equal(ask(lookup, "S-slow", LONG_NS, NULL), ACCOUNT_PENDING);
+	assert_true(os_monotonic_ns() - start < LONG_NS);
+	atomic_store(&held, false);
+	account_lookup_free(lookup);
 }
 
 static void the_number_of_accounts_is_bounded(void **state)
@@ -208,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_account_is_asked_for_once),
 		cmocka_unit_test(no_consumer_waits_for_a_machine_that_does_not_answer),
+		cmocka_unit_test(one_account_that_does_not_answer_is_waited_for_once),
 		cmocka_unit_test(the_number_of_accounts_is_bounded),
 		cmocka_unit_test(a_process_gets_the_name_of_its_owner_later),
 		cmocka_unit_test(a_pending_owner_is_asked_for_again_only_after_its_answer),

@@ -254,6 +254,32 @@ static void recordings_that_share_names_share_their_spelling(void **state)
 	registry_free(registry);
 }
 
+/* Programs with ever other names make the table of spellings forget them. */
+static void given_names_stay_when_spellings_are_forgotten(void **state)
+{
+	static const struct registry_limits limits;
+	struct registry *registry = registry_new(&limits, NULL);
+	struct names *names = names_new(registry, 4, false, NULL);
+	uint32_t java = names_label(names, "java.exe", 8), given;
+	char other[16];
+
+	(void)state;
+	names_set_given_limit(names, 1);
+	given = names_give(names, "java/Shop.jar", 13, java);
+	assert_int_not_equal(given, java);
+	assert_int_equal(names_give(names, "java/b.jar", 10, java), java);
+	assert_int_equal(names_refused(names), 1);
+	for (unsigned i = 0; i < 20; i++) {
+		int size = snprintf(other, sizeof other, "p%u.exe", i);
+
+		names_label(names, other, (size_t)size);
+		assert_int_equal(names_give(names, "java/shop.jar", 13, java), given);
+	}
+	assert_int_equal(names_refused(names), 1);
+	names_free(names);
+	registry_free(registry);
+}
+
 static void a_cut_name_is_that_of_the_only_program_that_begins_so(void **state)
 {
 	static const struct {
@@ -508,6 +534,7 @@ int main(void)
 		cmocka_unit_test(a_thread_id_leads_to_its_owner),
 		cmocka_unit_test(names_keep_their_spelling_in_the_next_pass),
 		cmocka_unit_test(recordings_that_share_names_share_their_spelling),
+		cmocka_unit_test(given_names_stay_when_spellings_are_forgotten),
 		cmocka_unit_test(a_cut_name_is_that_of_the_only_program_that_begins_so),
 		cmocka_unit_test(a_cut_name_never_renames_a_process),
 		cmocka_unit_test(past_the_limit_of_names_beginnings_are_learnt_again),

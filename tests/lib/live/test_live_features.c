@@ -357,6 +357,50 @@ static void a_need_for_the_provider_of_names_is_enabled_with_the_names(void **st
 	close_providers(&enabled);
 }
 
+/* However little of that provider a collector needs, its names are events of level 4, with keyword
+ * 0x10, and have three ids. */
+static void no_need_for_the_provider_of_names_leaves_them_out(void **state)
+{
+	static const struct {
+		unsigned level, ids; /* of the need; the ids are 20, 21, … */
+		const char *rest;
+		const char *expected;
+		unsigned all, expected_ids;
+	} cases[] = {
+		{ 2, 1, ":0x20", NAMES ":4:30", 0, 4 },
+		{ 5, 1, ":0x20", NAMES ":5:30", 0, 4 },
+		{ 0, 1, ":0", NAMES ":0:0", 0, 4 },
+		{ 4, 1, ":0x30:0x20", NAMES ":4:30", 0, 4 },
+		{ 4, 1, ":0x30:0x10", NAMES ":4:30", 0x10, 4 },
+		{ 4, 61, ":0x20", NAMES ":4:30", 0, 64 },
+		{ 4, 62, ":0x20", NAMES ":4:30", 0, 0 },
+		{ 4, 64, ":0x20", NAMES ":4:30", 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct enabled enabled;
+		struct live_providers providers;
+		struct etw_text need = { 0 };
+
+		text_add_format(&need, NAMES ":%u:20", cases[i].level);
+		for (unsigned id = 1; id < cases[i].ids; id++) {
+			text_add_format(&need, ",%u", 20 + id);
+		}
+		text_add_string(&need, cases[i].rest);
+		open_providers(&enabled, need.data, NULL, "kernel_events: off\n");
+		assert_session(&enabled, 0, cases[i].expected, false);
+		assert_true(
+			live_providers_init(&providers, enabled.config, enabled.rules, 0, NULL));
+		assert_int_equal(providers.list[0].capture_at_start, 0x10);
+		assert_int_equal(providers.list[0].all, cases[i].all);
+		assert_int_equal(providers.list[0].id_count, cases[i].expected_ids);
+		live_providers_done(&providers);
+		close_providers(&enabled);
+		text_free(&need);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +416,7 @@ int main(void)
 		cmocka_unit_test(names_of_processes_are_enabled_unless_they_are_configured),
 		cmocka_unit_test(without_kernel_events_their_substitutes_are_enabled),
 		cmocka_unit_test(a_need_for_the_provider_of_names_is_enabled_with_the_names),
+		cmocka_unit_test(no_need_for_the_provider_of_names_leaves_them_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include <etw/mirror.h>
+
 #include "base/log.h"
 #include "base/os.h"
 #include "config/builtin.h"
@@ -413,6 +415,91 @@ static void what_stays_is_left_alone(void **state)
 	end(&reloading);
 }
 
+/* Waits until a page shows the value; events make the consumers look for new facts. */
+static void wait_for_value(struct reloading *reloading, const char *line, uint64_t value)
+{
+	const struct fake_etw_event event = { .provider = other_provider,
+					      .descriptor = { .Id = 1, .Level = 4, .Keyword = 1 },
+					      .process_id = 8,
+					      .payload = "" };
+	uint64_t until = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000), now;
+
+	do {
+		const char *at;
+
+		fake_etw_emit(&event);
+		Sleep(2);
+		at = strstr(page_now(reloading), line);
+		now = at ? strtoull(at + strlen(line), NULL, 10) : UINT64_MAX;
+	} while (now != value && os_monotonic_ns() < until);
+	assert_int_equal(now, value);
+}
+
+/* Emits the start of a process, by Microsoft-Windows-Kernel-Process, into both sessions. */
+static void emit_start(uint32_t process_id, const char *path)
+{
+	static const GUID kernel_process = {
+		0x22fb2cd6, 0x0e7b, 0x422b, { 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16 }
+	};
+	struct etw_payload payload;
+
+	etw_payload_init(&payload, 8);
+	etw_payload_u32(&payload, process_id);
+	etw_payload_u64(&payload, 0); /* CreateTime */
+	etw_payload_u32(&payload, 4); /* ParentProcessID */
+	etw_payload_zeros(&payload, 8);
+	etw_payload_wstring(&payload, path);
+	fake_etw_emit(&(struct fake_etw_event){
+		.provider = kernel_process,
+		.descriptor = { .Id = 1, .Version = 1, .Level = 4, .Keyword = 0x10 },
+		.payload = payload.bytes,
+		.payload_size = payload.size });
+	etw_payload_done(&payload);
+}
+
+/* What one session shows for all, the next first one shows after it. */
+static void the_session_that_becomes_the_first_shows_the_processes(void **state)
+{
+#define A "a: { logger: user, providers: ['" SOME_PROVIDER "'] }"
+#define B "b: { logger: user, providers: ['" OTHER_PROVIDER "'] }"
+	static const char *const next[] = {
+		"kernel_events: off\nsessions: { " B " }\n",
+		"kernel_events: off\nsessions: { " B ", " A " }\n",
+	};
+	static const char memory[] =
+		"\netw_process_commit_bytes{process=\"notepad\",provider=\"Windows Kernel\"} ";
+	static const char runs[] = "\netw_process_instances{process=\"notepad\","
+				   "provider=\"Microsoft-Windows-Kernel-Process\"} ";
+
+	(void)state;
+#ifdef _WIN32
+	skip(); /* under Wine the list of processes is not that of the fake */
+#endif
+	for (size_t i = 0; i < sizeof next / sizeof next[0]; i++) {
+		struct reloading reloading;
+
+		fake_etw_add_process(8, 4, "notepad.exe");
+		fake_etw_set_memory(8, 5000, 3000, 9000, 70);
+		begin(&reloading, "kernel_events: off\nsessions: { " A ", " B " }\n", true);
+		assert_true(fake_etw_wait_consumer("a", WAIT_MS));
+		assert_true(fake_etw_wait_consumer("b", WAIT_MS));
+		emit_start(8, "\\Device\\HarddiskVolume3\\notepad.exe");
+		emit_start(12, "\\Device\\HarddiskVolume3\\notepad.exe");
+		wait_for_value(&reloading, memory, 9000);
+		wait_for_value(&reloading, runs, 2);
+		reload_with(&reloading, next[i]);
+		fake_etw_set_memory(8, 5000, 3000, 7000, 70);
+		wait_for_value(&reloading, memory, 7000);
+		wait_for_value(&reloading, runs, 2);
+		emit_start(16, "\\Device\\HarddiskVolume3\\notepad.exe");
+		wait_for_value(&reloading, runs, 3);
+		end(&reloading);
+		fake_etw_reset(NULL);
+	}
+#undef A
+#undef B
+}
+
 /* Its consumer has no events and takes nothing over; the session starts with what is in force. */
 static void a_session_that_waits_is_reloaded_without_it(void **state)
 {
@@ -719,6 +806,8 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(what_stays_is_left_alone, set_up),
 		cmocka_unit_test_setup(a_session_that_waits_is_reloaded_without_it, set_up),
+		cmocka_unit_test_setup(the_session_that_becomes_the_first_shows_the_processes,
+				       set_up),
 		cmocka_unit_test_setup(sessions_come_and_go, set_up),
 		cmocka_unit_test_setup(what_cannot_work_changes_nothing, set_up),
 		cmocka_unit_test_setup(a_refused_return_leaves_the_program_ready, set_up),
