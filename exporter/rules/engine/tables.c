@@ -320,7 +320,7 @@ static uint64_t copy_starts(struct spans *spans, size_t span, const struct spans
 			spans_start(spans, span, place_of(number, entry->key), entry->time);
 
 		if (captured) {
-			struct entry *taken = &spans->entries[spans->lists[span].last];
+			struct span_start *taken = &spans->entries[spans->lists[span].last];
 
 			memcpy(captured, entry->captured, sizeof entry->captured);
 			taken->start = entry->start;

@@ -127,7 +127,7 @@ static void a_start_that_is_taken_over_keeps_its_own_time(void **state)
 	(void)state;
 	spans_start(former, 0, 5, 10)[0] = 42;
 	assert_true(spans_use(former, 0, 5, 80, captured));
-	spans_take(spans, former, numbers);
+	spans_take_over(spans, former, numbers);
 	spans_free(former);
 	assert_true(spans_use(spans, 0, 5, 50, captured));
 	assert_true(spans_use(spans, 0, 5, 180, captured));

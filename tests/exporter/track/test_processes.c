@@ -265,15 +265,15 @@ static void given_names_stay_when_spellings_are_forgotten(void **state)
 
 	(void)state;
 	names_set_given_limit(names, 1);
-	given = names_give(names, "java/Shop.jar", 13, java);
+	given = names_given_label(names, "java/Shop.jar", 13, java);
 	assert_int_not_equal(given, java);
-	assert_int_equal(names_give(names, "java/b.jar", 10, java), java);
+	assert_int_equal(names_given_label(names, "java/b.jar", 10, java), java);
 	assert_int_equal(names_refused(names), 1);
 	for (unsigned i = 0; i < 20; i++) {
 		int size = snprintf(other, sizeof other, "p%u.exe", i);
 
 		names_label(names, other, (size_t)size);
-		assert_int_equal(names_give(names, "java/shop.jar", 13, java), given);
+		assert_int_equal(names_given_label(names, "java/shop.jar", 13, java), given);
 	}
 	assert_int_equal(names_refused(names), 1);
 	names_free(names);
