@@ -50,7 +50,7 @@ static const char *const log_levels[] = { "debug", "info", "warning", "error", N
 
 /* clang-format off */
 static const struct command_option flags[] = {
-	{ "--out", "DIR", "Leave files in DIR that show which assumptions about Windows hold.",
+	{ "--out", "DIR", "Write files into DIR that show which assumptions about Windows hold.",
 	  OPTION_TEXT, AT(folder) },
 	{ "--private", NULL,
 	  "With --out: mask names of the machine, of users and in paths; no event logs.",

@@ -310,7 +310,7 @@ static const struct report_section section_rows[] = {
 	  "Bytes that programs ask to read from files, out of the cache as well. Pipes and mail slots "
 	  "count like files; by volume they are rows of their own.",
 	  "file" },
-	{ "disks", "Disks", "What reached the disks, and how long they took for it.", "disk" },
+	{ "disks", "Disks", "What reached the disks, and how long their requests took.", "disk" },
 	{ "network", "Network", "Payload of TCP and UDP, without headers of packets.", "network" },
 	{ "cpu", "CPU and waits", "Who used the processors, and what threads waited for.",
 	  "sched" },
