@@ -463,7 +463,7 @@ static void add_provider(struct etw_text *out, const struct class_row *row, cons
 			seen->keywords != 0 ? seen->keywords :
 					      HIGHEST_KEYWORD);
 	text_add_string(out,
-			"needs:    # of a live session: provider:level:ids:keywords, as seen in "
+			"needs:    # for a live session: provider:level:ids:keywords, as seen in "
 			"the recording\n  providers: [");
 	json_init(&json, out, false);
 	json_string(&json, spec.data ? spec.data : "");
@@ -485,12 +485,12 @@ void text_add_needs(struct etw_text *out, const struct class_row *row, const str
 	if (by.flags != 0 || by.groups != 0) {
 		text_add_string(out, "needs: { kernel: [");
 		text_add_kernel_names(out, by.flags, by.groups);
-		text_add_string(out, "] }    # of a live session; a replay takes what is in the "
+		text_add_string(out, "] }    # for a live session; a replay takes what is in the "
 				     "recording\n");
 	} else if (row->kernel_class == ETW_KERNEL_NONE && !row->classic) {
 		add_provider(out, row, seen);
 	} else if (row->kernel_class == ETW_KERNEL_NONE) {
-		text_add_string(out, "# needs: of a live session, the provider that writes the "
+		text_add_string(out, "# needs: for a live session, the provider that writes the "
 				     "event; a classic event does not name it\n");
 	}
 }

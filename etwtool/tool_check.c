@@ -528,7 +528,7 @@ static bool try_on_recording(struct check_request *request, const char *path, st
 static const struct command_option option_rows[] = {
 	{ "--with", "FILE", "try the rules on a recording", OPTION_TEXT,
 	  .offset = offsetof(struct check_request, recording) },
-	{ "--hosts", "N", "with --with: what each family costs, on N hosts", OPTION_COUNT,
+	{ "--hosts", "N", "with --with: report what each family costs on N hosts", OPTION_COUNT,
 	  .offset = offsetof(struct check_request, hosts) },
 	{ "--strict", NULL, "exit status 1 if there is a warning or a rule that does not fit",
 	  OPTION_SET, .offset = offsetof(struct check_request, strict) },

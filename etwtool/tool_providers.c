@@ -590,9 +590,8 @@ struct providers_request {
 };
 
 static const struct command_option option_rows[] = {
-	{ "--installed", NULL,
-	  "list those registered on this Windows; a word in place of FILE filters", OPTION_SET,
-	  .offset = offsetof(struct providers_request, installed) },
+	{ "--installed", NULL, "list the providers registered on this Windows; WORD selects some",
+	  OPTION_SET, .offset = offsetof(struct providers_request, installed) },
 	{ "--export-manifests", "DIR",
 	  "write a manifest (.man) for each provider that FILE describes, or that is registered",
 	  OPTION_TEXT, .offset = offsetof(struct providers_request, export) },
@@ -664,8 +663,8 @@ const struct tool_command tool_providers = {
 	.synopsis = "FILE [WORD] | --installed [WORD] | --export-manifests DIR [FILE] [NAME…]",
 	.about = "List the providers of a recording, their events and fields",
 	.more = "The names are those that the rules of collectors use: kernel events as shown, other\n"
-		"events with their provider in front, as Provider/Name. WORD shows those only that have it in\n"
-		"their name or GUID, or in that of their provider.\n"
+		"events with their provider in front, as Provider/Name. With WORD, only those are\n"
+		"listed that have it in their name or GUID, or in that of their provider.\n"
 		"\n"
 		"--export-manifests takes what a recording contains: the manifests of EventSources, and\n"
 		"the descriptions that a merge adds. On Windows, without FILE, it takes all that is\n"

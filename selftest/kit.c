@@ -662,10 +662,10 @@ static void run_self_test(struct kit *kit)
 				&csv);
 	}
 	if (kit->ran) {
-		kit_files_write(kit->files, "self-test.txt",
-				"what was counted beside what was done", &kit->table);
-		kit_files_write(kit->files, "self-test.csv", "the same, to be compared",
-				&kit->results);
+		kit_files_write(kit->files, "self-test.txt", "what was counted, and what was done",
+				&kit->table);
+		kit_files_write(kit->files, "self-test.csv",
+				"the same table as CSV, for comparison", &kit->results);
 		write_ratios(kit);
 		write_disks(kit);
 	}
@@ -861,10 +861,10 @@ static void run_parts(struct kit *kit)
 	write_table(kit, "sessions-before.csv", "the sessions that ran at the start", kit_sessions);
 	run_self_test(kit);
 	write_table(kit, "timeline.csv",
-		    "what came when in a session: processes, names of files, SystemConfig",
+		    "when records came in a session: processes, names of files, SystemConfig",
 		    kit_timeline);
-	write_table(kit, "loggers.csv", "which sorts of sessions work, with and without rights",
-		    loggers);
+	write_table(kit, "loggers.csv",
+		    "which sorts of sessions can be started, with and without rights", loggers);
 	record_kernel(kit);
 	test_assumptions(kit);
 	cycle_service(kit);

@@ -504,7 +504,7 @@ void kit_files_finish(struct kit_files *files)
 {
 	struct etw_text index = { 0 };
 
-	text_add_string(&index, "What etw_selftest --out left on this machine. Read "
+	text_add_string(&index, "These files were written by etw_selftest --out. Read "
 				"summary.txt first.\n\n");
 	for (size_t i = 0; i < files->count; i++) {
 		text_add_format(&index, "%-22s %s\n", files->files[i].name, files->files[i].what);

@@ -171,8 +171,8 @@ static void diff_add_text(struct etw_text *out, const struct diff *diff)
 	if (smaller > 0) {
 		text_add_format(
 			out,
-			"%zu more differ: by less than 1 %% of all series of their name, or "
-			"other than what was asked for; --all shows all\n",
+			"%zu more differ, but are left out: they change by less than 1 %% of all "
+			"series of their name, or an option excludes them; --all shows them\n",
 			smaller);
 	}
 	out->failed |= name.failed;

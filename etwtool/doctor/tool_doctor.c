@@ -288,7 +288,7 @@ static const struct command_option option_rows[] = {
 	  "for a recording: the collectors that this configuration switches on", OPTION_TEXT,
 	  AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
-	{ "--all", NULL, "the logman lines of all collectors, not only of those requested",
+	{ "--all", NULL, "show the logman lines of all collectors, not only of requested ones",
 	  OPTION_SET, AT(all) },
 	{ "--strict", NULL, "exit status 1 if there is a warning", OPTION_SET, AT(strict) },
 	{ NULL },
@@ -348,7 +348,7 @@ static int run(struct tool_arguments *arguments)
 const struct tool_command tool_doctor = {
 	.name = "doctor",
 	.synopsis = "FILE|CONFIG",
-	.about = "Say what a recording lacks, and how to record what collectors need",
+	.about = "Report what a recording lacks, and how to record what collectors need",
 	.more = "For a recording, the report lists losses, damage, missing names and schemas, and doubts\n"
 		"about its clock, each with what to do; which collectors it feeds; and how to record what\n"
 		"the requested collectors need (those that are on by default or in --config.file). The\n"

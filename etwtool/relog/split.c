@@ -455,7 +455,8 @@ static bool write_part(struct split *split, struct etw_error *err)
 
 static bool too_many(struct etw_error *err)
 {
-	return error_set(err, ETW_ERROR_LIMIT, "would have more than %d parts", (int)PARTS_MOST);
+	return error_set(err, ETW_ERROR_LIMIT, "--split: there would be more than %d parts",
+			 (int)PARTS_MOST);
 }
 
 static bool by_duration(struct split *split, struct etw_error *err)
@@ -466,7 +467,8 @@ static bool by_duration(struct split *split, struct etw_error *err)
 	size_t next = 0;
 
 	if (ticks == 0 || ticks > INT64_MAX) {
-		return error_set(err, ETW_ERROR_LIMIT, "no part can be that short or that long");
+		return error_set(err, ETW_ERROR_LIMIT,
+				 "--split: a part cannot be that short or that long");
 	}
 	split->from = INT64_MIN; /* records before the start belong to the first part */
 	for (;;) {

@@ -310,7 +310,7 @@ static const struct report_section section_rows[] = {
 	  "Bytes that programs ask to read from files, including reads from the cache. Pipes and "
 	  "mail slots count as files; the table by volume shows them apart.",
 	  "file" },
-	{ "disks", "Disks", "What reached the disks, and how long they took for it.", "disk" },
+	{ "disks", "Disks", "What reached the disks, and how long their requests took.", "disk" },
 	{ "network", "Network", "Payload of TCP and UDP, without headers of packets.", "network" },
 	{ "cpu", "CPU and waits", "Who used the processors, and what threads waited for.",
 	  "sched" },
