@@ -453,8 +453,8 @@ static bool read_fallbacks(struct yaml_reader *in, const struct yaml_shape *shap
 	return true;
 }
 
-/* Whether an unknown key of the map resembles this one most: the missing key is then reported
- * already. */
+/* Whether the map has an unknown key whose nearest known key is this one. Its error has then
+ * proposed the missing key already. */
 static bool is_misspelt(const struct yaml_node *node, const struct yaml_shape *shape,
 			const char *key)
 {

@@ -789,8 +789,8 @@ static int64_t moment(const struct pipeline *pipeline, const struct utc_moment *
 				  moment->time_100ns;
 }
 
-/* Returns whether the record is counted. Of records before the range the tracker learns what
- * exists; records behind it change nothing, so that gauges show the end of the range. */
+/* Returns whether the record is counted. From records before the range the tracker only learns
+ * what exists; records after it change nothing, so that gauges show the end of the range. */
 static NOINLINE bool is_in_range(struct pipeline *pipeline, const struct etw_record *record)
 {
 	struct etw_event_class *class;

@@ -21,8 +21,8 @@
 
 #include "base/log.h"
 
-/* Returns the index of the session with this name among those that run (gone: among those that do
- * not run), or the count of sessions if there is none. */
+/* Returns the index of the session with this name among those that run or, if `gone`, among those
+ * that do not; the count of sessions if there is none. */
 static size_t find_session(const struct runner *runner, const struct config_session *configured,
 			   bool gone)
 {

@@ -71,8 +71,7 @@ void text_add_bucket(struct etw_text *text, const uint64_t *bound, unsigned deci
 
 enum {
 	SEGMENT_FIRST = 4,
-	SEGMENT_COUNT = 24,
-	SAMPLE_BITS = 24, /* bits of a slot that have the number of a sample */
+	SEGMENT_COUNT = 24, /* so the number of a sample has at most 24 bits of its slot */
 	SAMPLE_FIRST = 1 << SEGMENT_FIRST,
 	SAMPLE_END = 1 << SEGMENT_COUNT,
 	NO_SAMPLE = 0,

@@ -8,7 +8,7 @@
  * mg_send_chunk() also writes a chunk in three pieces. Here an answer is one write, and a
  * scrape is two writes per chunk.
  */
-#include "exporter/http/answer.h"
+#include "exporter/http/server_internal.h"
 
 #include <civetweb.h>
 #include <stdio.h>
@@ -18,14 +18,9 @@
 #include "exporter/http/connection.h"
 #include "exporter/http/web_config.h"
 
-static struct connection *connection_of(const struct http_request *request)
-{
-	return mg_get_user_connection_data(request->connection);
-}
-
 const char *request_header(const struct http_request *request, const char *name)
 {
-	return mg_get_header(request->connection, name);
+	return mg_get_header(request->civetweb, name);
 }
 
 /* RFC 9110, section 5.6.7 */
@@ -60,7 +55,7 @@ static void add_head(struct etw_text *out, struct web_config *web, int status, c
 void answer_add_head(struct etw_text *out, const struct http_request *request, int status,
 		     const char *type)
 {
-	struct connection *connection = connection_of(request);
+	struct connection *connection = request->connection;
 
 	connection->keep = connection->keep && status < 400;
 	add_head(out, request->web, status, type, connection->keep);
@@ -68,12 +63,12 @@ void answer_add_head(struct etw_text *out, const struct http_request *request, i
 
 bool answer_send(const struct http_request *request, const char *bytes, size_t size)
 {
-	return mg_write(request->connection, bytes, size) == (int)size;
+	return mg_write(request->civetweb, bytes, size) == (int)size;
 }
 
 void answer_end(const struct http_request *request)
 {
-	connection_of(request)->answered = true;
+	request->connection->answered = true;
 }
 
 void answer(const struct http_request *request, int status, const char *type, const char *headers,

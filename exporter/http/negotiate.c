@@ -241,7 +241,7 @@ static unsigned media_specificity(const struct element *element, const struct me
 		return 0;
 	}
 	if (!media->version) {
-		/* The type also has other messages and other encodings of this one. */
+		/* Other messages, and other encodings of this one, have the same media type. */
 		return parameter_of(element, "proto", &message) &&
 				       range_is(message, "io.prometheus.client.MetricFamily") &&
 				       parameter_of(element, "encoding", &encoding) &&

@@ -570,7 +570,7 @@ int pages_answer(struct http_server *server, const struct http_request *request)
 
 	if (server->web &&
 	    !web_config_knows(server->web, request_header(request, "Authorization"))) {
-		reception_not_large(server->reception, request->ours);
+		reception_not_large(server->reception, request->connection);
 	}
 	/* Authentication comes before all other checks, so that strangers learn nothing. */
 	refused = server->web ?

@@ -42,9 +42,9 @@ static struct http_request request_of(struct mg_connection *connection)
 {
 	const struct mg_request_info *info = mg_get_request_info(connection);
 	const struct http_server *server = mg_get_user_data(mg_get_context(connection));
-	const struct connection *client = mg_get_user_connection_data(connection);
-	struct http_request request = { .connection = connection,
-					.ours = mg_get_user_connection_data(connection),
+	struct connection *client = mg_get_user_connection_data(connection);
+	struct http_request request = { .civetweb = connection,
+					.connection = client,
 					.web = server->web,
 					.client = client->client,
 					.address = &client->address };
@@ -63,10 +63,9 @@ static struct http_request request_of(struct mg_connection *connection)
 static int on_error(struct mg_connection *connection, int status, const char *message)
 {
 	const struct http_request request = request_of(connection);
-	struct connection *client = mg_get_user_connection_data(connection);
 
 	(void)message;
-	client->keep = false;
+	request.connection->keep = false;
 	answer_status(&request, status, "");
 	return 0;
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The struct of the web server, which only server.c and the pages use. */
+/*
+ * The struct of the web server, and the requests that pages get and answer. Only server.c, answer.c
+ * and the pages use it.
+ */
 #ifndef EXPORTER_HTTP_SERVER_INTERNAL_H
 #define EXPORTER_HTTP_SERVER_INTERNAL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/client_address.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "exporter/health.h"
-#include "exporter/http/answer.h"
 #include "exporter/http/reception.h"
 #include "exporter/http/server.h"
 #include "metrics/registry.h"
@@ -82,6 +87,54 @@ struct http_server {
 	atomic_bool started;
 	char start_message[256];
 };
+
+/* ---- requests and their answers (answer.c) ---- */
+
+/* Texts are valid until the page returns. */
+struct http_request {
+	const char *method;  /* "GET" */
+	const char *path;    /* as it arrived: neither decoded nor cleaned of dots */
+	const char *query;   /* what follows the question mark, as it arrived; NULL: no query */
+	const char *version; /* "1.1" */
+	const char *client;  /* `address` as text, for the log */
+	const struct client_address *address;
+	bool is_head;                   /* HEAD: the answer ends after its head */
+	struct mg_connection *civetweb; /* civetweb's object for the connection */
+	struct connection *connection;  /* the connection, as the reception knows it */
+	struct web_config *web;         /* borrowed; each answer has its headers; NULL: none */
+};
+
+/* Returns the value of a header of the request, or NULL. If the header occurs several times, the
+ * first one counts. */
+const char *request_header(const struct http_request *request, const char *name);
+
+/*
+ * Adds the status line and the headers that every answer has. The caller adds further headers and
+ * the empty line. An answer with status 400 or above ends the connection.
+ */
+void answer_add_head(struct etw_text *out, const struct http_request *request, int status,
+		     const char *type);
+
+/* Sends a whole answer with one write. headers: lines with CRLF, or "". */
+void answer(const struct http_request *request, int status, const char *type, const char *headers,
+	    const char *body);
+
+/* Answers with a status and its name as the body; returns the status. */
+int answer_status(const struct http_request *request, int status, const char *headers);
+
+/* Sends a part of an answer. Returns false if the client did not take all of it. */
+bool answer_send(const struct http_request *request, const char *bytes, size_t size);
+
+/*
+ * Call it after the last part: the answer is complete, and the connection may serve another
+ * request. Without this call the connection is reset, so that the client notices that the answer is
+ * incomplete.
+ */
+void answer_end(const struct http_request *request);
+
+/* Adds the whole answer to a request that is refused before it has been read. web: as in struct
+ * http_request. */
+void answer_add_refusal(struct web_config *web, int status, struct etw_text *out);
 
 /* ---- pages.c ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * TLS for connections that never block: handshake and records run on sockets that the caller polls.
- * tls.c and crypto.c are the only files that include OpenSSL.
+ * For servers, tls.c and crypto.c alone include OpenSSL; fetch.c has its HTTP client.
  *
  * A call that returns TLS_WANT_READ or TLS_WANT_WRITE is repeated with the same arguments when the
  * socket is readable or writable. It may be readable at once, because one call takes only a bounded

@@ -41,7 +41,7 @@ struct triggers *triggers_new(const struct config_recorder *recorder, struct etw
 	}
 	triggers->list = calloc(recorder->rule_count + 1, sizeof *triggers->list);
 	for (size_t i = 0; triggers->list && i < recorder->rule_count; i++) {
-		struct trigger *trigger = &triggers->list[triggers->count++];
+		struct trigger *trigger = &triggers->list[i];
 
 		trigger->rule = recorder->rules[i];
 		trigger->rule.series =
@@ -49,6 +49,7 @@ struct triggers *triggers_new(const struct config_recorder *recorder, struct etw
 		if (!trigger->rule.series) {
 			break;
 		}
+		triggers->count++;
 		trigger->selector = series_selector_of(trigger->rule.series, err);
 		if (!trigger->selector) {
 			triggers_free(triggers);

@@ -378,7 +378,7 @@ struct process_names {
 
 /* ---- the ready-made lists ---- */
 
-/* The program at the start of a command line, whose name is `name`, perhaps with more behind it. */
+/* Matches the program at the start of a command line if its file name begins with `name`. */
 #define PROGRAM(name) "^\\s*(?>\"[^\"]*\"|.*?" name "[^\\s\"\\\\/]*(?=\\s|$))"
 /* A word, or a text in quotes. */
 #define WORD "(?:\"[^\"]*\"|[^\\s\"]+)"

@@ -45,7 +45,7 @@ enum {
 
 #define STRINGS_BYTES ((size_t)64 << 20)
 
-/* The current record while there is none. */
+/* Stands for the current record when there is none. */
 static const struct etw_guid no_provider;
 static const struct etw_record no_record = {
 	.provider = &no_provider,

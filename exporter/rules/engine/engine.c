@@ -7,8 +7,8 @@
  * share is in engine.h. The statistics of the tables are atomics that the consumer writes after
  * each change, because other threads read them. A reset (a new pass over a recording) forgets
  * starts of spans and set gauges, but keeps what was counted. A reload gives the engine another
- * rule set: the engine stays, because its statistics are read by other threads, and so do the seed
- * of its hashes and its tables, as far as both sets have the same spans and families.
+ * rule set: the engine stays, because other threads read its statistics. The seed of its hashes
+ * stays, and so do the entries of its tables whose spans and families both sets have.
  */
 #include "exporter/rules/engine/engine.h"
 

@@ -241,8 +241,8 @@ uint32_t *spans_captured(struct spans *spans, size_t span, uint64_t key, int64_t
 	return found ? spans->entries[*found].captured : NULL;
 }
 
-/* Returns the index of the start that waits for a stop at `time`; NO_ENTRY, and counts an unmatched
- * stop, if there is none. */
+/* Returns the index of the start that waits for a stop at `time`. If there is none, counts an
+ * unmatched stop and returns NO_ENTRY. */
 static uint32_t find_start(struct spans *spans, size_t span, uint64_t key, int64_t time)
 {
 	uint64_t *found;

@@ -269,6 +269,10 @@ extern const struct yaml_shape collector_shape;
 bool collector_check(struct collector *collector, const struct etw_configured_manifests *manifests,
 		     struct etw_error *err);
 
+/* Returns the rule after this one in the metrics of the collector; for NULL the first one. NULL
+ * after the last. */
+const struct rule *collector_next_rule(const struct collector *collector, const struct rule *rule);
+
 /* Adds the kernel flags and groups that enable the events of its rules (needs.c). */
 void collector_add_event_flags(struct collector *collector);
 

@@ -56,19 +56,15 @@ static void add_flags_of(struct collector *collector, const struct event_pattern
 
 void collector_add_event_flags(struct collector *collector)
 {
-	for (size_t i = 0; i < collector->metric_count; i++) {
-		const struct metric *metric = &collector->metrics[i];
+	const struct rule *rule = NULL;
 
-		for (size_t k = 0; k < metric->rule_count; k++) {
-			const struct rule *rule = &metric->rules[k];
-
-			add_flags_of(collector, &rule->event);
-			if (rule->span) {
-				add_flags_of(collector, &rule->span->start.event);
-			}
-			if (rule->span && rule->span->middle.keys) {
-				add_flags_of(collector, &rule->span->middle.event);
-			}
+	while ((rule = collector_next_rule(collector, rule)) != NULL) {
+		add_flags_of(collector, &rule->event);
+		if (rule->span) {
+			add_flags_of(collector, &rule->span->start.event);
+		}
+		if (rule->span && rule->span->middle.keys) {
+			add_flags_of(collector, &rule->span->middle.event);
 		}
 	}
 }
@@ -397,19 +393,15 @@ static bool may_be_used(const struct enabled_providers *enabled,
 
 	for (size_t i = 0; i < set->collector_count; i++) {
 		const struct collector *collector = set->collectors[i];
+		const struct rule *rule = NULL;
 
-		for (size_t k = 0; k < collector->metric_count; k++) {
-			const struct metric *metric = &collector->metrics[k];
+		while ((rule = collector_next_rule(collector, rule)) != NULL) {
+			const struct event_pattern *event = &rule->event;
 
-			for (size_t n = 0; n < metric->rule_count; n++) {
-				const struct event_pattern *event = &metric->rules[n].event;
-
-				if (event->scope == EVENTS_ALL ?
-					    is_of(provider, collector) :
-					    event->scope == EVENTS_PROVIDER &&
-						    is_about(provider, event)) {
-					return true;
-				}
+			if (event->scope == EVENTS_ALL ?
+				    is_of(provider, collector) :
+				    event->scope == EVENTS_PROVIDER && is_about(provider, event)) {
+				return true;
 			}
 		}
 	}
@@ -514,14 +506,10 @@ void rule_set_warn_of_needs(const struct rule_set *set, const struct config *con
 		warn_of_arguments(&enabled, &enabled.list[i]);
 	}
 	for (size_t i = 0; i < set->collector_count; i++) {
-		const struct collector *collector = set->collectors[i];
+		const struct rule *rule = NULL;
 
-		for (size_t k = 0; k < collector->metric_count; k++) {
-			const struct metric *metric = &collector->metrics[k];
-
-			for (size_t n = 0; n < metric->rule_count; n++) {
-				warn_of_rule(&enabled, &metric->rules[n], config->kernel_events);
-			}
+		while ((rule = collector_next_rule(set->collectors[i], rule)) != NULL) {
+			warn_of_rule(&enabled, rule, config->kernel_events);
 		}
 	}
 	free(enabled.list);

@@ -618,15 +618,12 @@ uint32_t rule_set_kernel_groups(const struct rule_set *set)
 uint32_t collector_kernel_flags(const struct collector *collector)
 {
 	uint32_t features = 0, flags = collector->kernel_flags;
+	const struct rule *rule = NULL;
 
-	for (size_t i = 0; i < collector->metric_count; i++) {
-		const struct metric *metric = &collector->metrics[i];
-
-		for (size_t k = 0; k < metric->rule_count; k++) {
-			features |= rule_features(&metric->rules[k]);
-			/* events are counted by process */
-			flags |= ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD;
-		}
+	while ((rule = collector_next_rule(collector, rule)) != NULL) {
+		features |= rule_features(rule);
+		/* events are counted by process */
+		flags |= ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD;
 	}
 	return flags | tracker_kernel_flags(features);
 }
@@ -634,12 +631,11 @@ uint32_t collector_kernel_flags(const struct collector *collector)
 bool rule_set_only_kernel(const struct rule_set *set, size_t index)
 {
 	const struct collector *collector = set->collectors[index];
+	const struct rule *rule = NULL;
 
-	for (size_t i = 0; i < collector->metric_count; i++) {
-		for (size_t k = 0; k < collector->metrics[i].rule_count; k++) {
-			if (collector->metrics[i].rules[k].event.scope != EVENTS_KERNEL) {
-				return false;
-			}
+	while ((rule = collector_next_rule(collector, rule)) != NULL) {
+		if (rule->event.scope != EVENTS_KERNEL) {
+			return false;
 		}
 	}
 	return collector_kernel_flags(collector) != 0 && collector->substitute_count == 0 &&
