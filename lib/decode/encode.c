@@ -32,7 +32,6 @@
 #include <etw/mirror.h>
 
 #include "lib/decode/schema.h"
-#include "lib/decode/text_forms.h"
 
 enum {
 	/* A normal payload has fewer values than bytes; arrays of arrays of empty values could have

@@ -22,7 +22,6 @@
 #include "base/client_address.h"
 #include "base/text.h"
 #include "lib/decode/schema.h"
-#include "lib/decode/text_forms.h"
 
 static bool wrong(const char *what, const struct etw_json_value *value, struct etw_error *err)
 {

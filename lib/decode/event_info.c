@@ -22,8 +22,8 @@
 
 #include "base/cursor.h"
 #include "base/memory.h"
+#include "lib/decode/schema.h"
 #include "lib/decode/tdh_types.h"
-#include "lib/decode/text_forms.h"
 
 enum {
 	EVENT_INFO_HEADER_SIZE = 112,

@@ -14,11 +14,10 @@
 #include <stdio.h>
 
 #include <etw/event_json.h>
+#include <etw/kernel.h>
+#include <etw/manifest.h>
 
 #include "base/json.h"
-#include "lib/decode/event_info.h"
-#include "lib/decode/inband_manifests.h"
-#include "lib/decode/kernel_class.h"
 
 const char *etw_schema_origin_name(const struct etw_schema *schema)
 {

@@ -13,9 +13,12 @@
 
 #include <string.h>
 
+#include <etw/kernel.h>
+#include <etw/provider.h>
+
+#include "base/text.h"
 #include "lib/decode/inband_manifests.h"
-#include "lib/decode/kernel_class.h"
-#include "lib/source/provider_names.h"
+#include "lib/decode/trace_schemas.h"
 
 /* "EventWriteString function", Microsoft Learn. The payload is the text, up to a NUL or its end. */
 static const struct etw_field string_field = { .name = "Message", .type = ETW_FIELD_WSTRING };

@@ -36,16 +36,6 @@
 
 #include <etw/describe.h>
 
-#include "base/error.h"
-#include "base/guid.h"
-#include "base/text.h"
-#include "lib/decode/inband_manifests.h"
-#include "lib/decode/manifest/manifest.h"
-#include "lib/decode/manifest_holds.h"
-#include "lib/decode/schema.h"
-#include "lib/decode/trace_schemas.h"
-#include "lib/source/event_record.h"
-
 /* What the operating system (TDH) answers in addition to a schema. */
 struct etw_system_answer {
 	bool later;                /* not queried yet, because queries are limited: try again */
@@ -63,6 +53,35 @@ uint32_t event_schema_manifest_id(const struct etw_schema_origins *origins,
  * itself must not be from an in-band manifest. */
 bool event_schema_overridable(const struct etw_schema_origins *origins,
 			      const struct etw_record *record, const struct etw_schema *schema);
+
+/*
+ * ---- the operating system (TDH, the Trace Data Helper) ----
+ *
+ * Schemas of registered manifests and MOF classes, and names of registered providers. TDH is the
+ * last origin that events cannot influence. Its answers are converted to struct etw_schema, which
+ * our own decoder reads. Only one consumer thread may use a struct etw_tdh; it has no lock. On
+ * other systems than Windows all look-ups find nothing.
+ *
+ * The list of registered providers is read once. The name of a provider that is registered later
+ * becomes known with the first schema of one of its events.
+ *
+ * Sources: "TdhGetEventInformation function", "TdhGetEventMapInformation function", Microsoft
+ * Learn.
+ */
+
+enum {
+	TDH_SCHEMAS_MOST = 1 << 14,
+	TDH_BYTES_MOST = 64 << 20,
+	/*
+	 * Limits of failed queries for each second: a query of an event that TDH does not know
+	 * takes about 100 µs (not measured), and a process can invent any number of ids. Beyond the
+	 * limit for one process or for all processes, new event classes are queried later. Each
+	 * process may always make a few failed queries, so that one process cannot delay others.
+	 */
+	TDH_VAIN_MOST = 256,
+	TDH_VAIN_MOST_OF_ALL = 1024,
+	TDH_VAIN_ALWAYS = 4,
+};
 
 /* ---- TraceLogging ---- */
 

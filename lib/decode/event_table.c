@@ -20,19 +20,38 @@
  * that was not used since it last passed. A process that invents classes therefore evicts its own
  * before those of others.
  */
-#include "lib/decode/event_table.h"
-
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/event_table.h>
 #include <etw/manifest.h>
 
 #include "base/error.h"
+#include "base/guid.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "lib/decode/manifest_holds.h"
+#include "lib/decode/event_schema.h"
+#include "lib/decode/inband_manifests.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/decode/trace_schemas.h"
+#include "lib/source/event_record.h"
+
+/* Bits: why a resolved class may have to be resolved again. */
+enum event_class_stale {
+	STALE_NAME = 1,   /* the provider had no name yet; a later event may announce one */
+	STALE_SYSTEM = 2, /* the operating system was not queried yet; queries are limited */
+	STALE_SCHEMA = 4, /* the schema was freed */
+};
+
+/* Says when etw_event_table_usual() may find the records of a class. */
+enum event_class_usual {
+	NEVER_USUAL,
+	/* Only while there is no in-band manifest, because one may override the schema. */
+	USUAL_UNTIL_INBAND,
+	ALWAYS_USUAL,
+};
 
 struct slot {
 	uint64_t hash;

@@ -22,7 +22,6 @@
 #include "base/guid.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "lib/decode/text_forms.h"
 
 void etw_field_number_text(const struct etw_field *field, uint64_t value, struct etw_text *out)
 {

@@ -25,8 +25,6 @@
 
 #include "base/os.h"
 #include "base/text.h"
-#include "lib/decode/builtin.h"
-#include "lib/decode/event_info.h"
 
 /* Storage limits, above what the table needs today. */
 enum {

@@ -18,6 +18,7 @@
 
 #include <etw/kernel.h>
 
+#include "base/builtin_file.h"
 #include "base/guid.h"
 #include "lib/decode/schema.h"
 
@@ -29,5 +30,10 @@
  */
 const struct etw_schema *kernel_schema(const struct etw_guid *guid, uint8_t opcode,
 				       uint8_t version);
+
+/* kernel_classes.txt, which the build turns into a C file (cmake/embed.cmake). It is the only
+ * element. Any thread may read it. */
+extern const struct builtin_file builtin_kernel_tables[];
+extern const size_t builtin_kernel_table_count;
 
 #endif

@@ -28,7 +28,6 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
-#include "base/guid.h"
 #include "base/memory.h"
 #include "base/text.h"
 

@@ -22,11 +22,13 @@
 
 #include <stdlib.h>
 
+#include <etw/kernel.h>
+#include <etw/provider.h>
+
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/memory.h"
 #include "lib/decode/kernel_class.h"
-#include "lib/source/provider_names.h"
 
 enum {
 	ANNOUNCEMENTS_MOST = 1 << 20,

@@ -25,8 +25,6 @@
 
 #include <string.h>
 
-#include "lib/decode/text_forms.h"
-
 enum {
 	/*
 	 * Limit of the fields that one walk visits inside arrays of structures. A normal payload

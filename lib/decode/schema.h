@@ -64,8 +64,6 @@ uint32_t field_element_size(const struct etw_field *field, unsigned wide);
  * count. */
 uint32_t field_prefix_size(unsigned type);
 
-/* ---- reading one integer field of an event class from many payloads ---- */
-
 /* ---- building the fields of a schema from data outside the program ---- */
 
 /* Fields and copies of their names in one block of memory. Their number is bounded and their spans
@@ -127,5 +125,23 @@ void schema_build_done(struct schema_builder *builder);
  * show. */
 bool encode_is_same(const struct etw_field *field, const struct etw_field_slice *element,
 		    const struct etw_json_value *value);
+
+/* ---- values as text (text_forms.c) ---- */
+
+/* Adds UTF-16LE units, at any alignment, as UTF-8, NULs included. Each unpaired surrogate becomes
+ * U+FFFD. */
+void text_add_utf16(struct etw_text *text, const uint8_t *at, size_t units);
+
+/*
+ * Finds the SID in a field of the Process class of the kernel ("WBEM SID"). The field has two words
+ * of pointer size and then the SID, or four zero bytes if there is no SID. Some writers leave the
+ * words zero and still append a SID.
+ *
+ * Returns the size of the field and sets *sid (NULL: no SID). Returns 0 if the payload ends inside
+ * the field or contains no valid SID there.
+ *
+ * Source: "SID structure", Microsoft Learn; docs/etl-format.md section 14.
+ */
+size_t kernel_sid_size(const uint8_t *at, size_t size, uint8_t pointer_size, const uint8_t **sid);
 
 #endif

@@ -18,13 +18,12 @@
 #include <etw/manifest.h>
 
 #include "base/array.h"
-#include "base/cursor.h"
 #include "base/map.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "lib/decode/event_info.h"
 #include "lib/decode/manifest/manifest.h"
-#include "lib/decode/text_forms.h"
+#include "lib/decode/schema.h"
 #include "lib/source/etw_sdk_win32.h"
 
 enum {

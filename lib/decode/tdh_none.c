@@ -2,7 +2,7 @@
 /* TDH on systems other than Windows: it finds nothing. */
 #include <etw/session.h>
 
-#include "lib/decode/tdh.h"
+#include "lib/decode/event_schema.h"
 
 struct etw_tdh {
 	char unused;

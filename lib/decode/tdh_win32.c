@@ -19,7 +19,7 @@
  * is tried a few times. Answers come from registered manifests, which are not under our control, so
  * each size and offset is checked.
  */
-#include "lib/decode/tdh.h"
+#include "lib/decode/event_schema.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,8 @@
 #include <etw/session.h>
 
 #include "base/array.h"
-#include "base/cursor.h"
+#include "base/error.h"
+#include "base/guid.h"
 #include "base/map.h"
 #include "base/os.h"
 #include "base/text.h"

@@ -10,8 +10,6 @@
  * Network addresses follow RFC 5952: the longest run of zero groups becomes "::" (the first one if
  * several are equally long), and an IPv4-mapped address ends in dotted form.
  */
-#include "lib/decode/text_forms.h"
-
 #include <string.h>
 
 #ifdef __SSE2__ /* every x86-64 */
@@ -21,6 +19,7 @@
 #include "base/cursor.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "lib/decode/schema.h"
 
 /* ---- UTF-16 ---- */
 

@@ -20,16 +20,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+#include <etw/manifest.h>
+#include <etw/provider.h>
+
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "lib/decode/event_info.h"
-#include "lib/decode/inband_manifests.h"
-#include "lib/decode/manifest_holds.h"
 #include "lib/decode/trace_manifests.h"
-#include "lib/source/provider_names.h"
 
 enum {
 	PROVIDERS_MOST = 1 << 13,

@@ -26,6 +26,7 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/memory.h"

@@ -27,7 +27,6 @@
 #include "base/text.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
-#include "lib/etl/packed.h"
 
 /* ---- the files of a set ---- */
 

@@ -25,8 +25,6 @@
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "lib/decode/kernel_class.h"
-#include "lib/decode/manifest/manifest.h"
 #include "lib/face/face_internal.h"
 
 /* ---- handles ---- */

@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include <etw/etw.h>
+#include <etw/event_table.h>
 
 #include "base/text.h"
-#include "lib/decode/event_table.h"
-#include "lib/decode/tdh.h"
+#include "lib/decode/event_schema.h"
 
 /* ---- handles (event.c) ---- */
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/event_table.h>
 #include <etw/recording.h>
 
 #include "base/os.h"
 #include "base/text.h"
-#include "lib/decode/event_table.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64, HELD_MOST = 512 << 20 };

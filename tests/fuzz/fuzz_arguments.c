@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/event_table.h>
+
 #include "base/client_address.h"
 #include "base/cursor.h"
 #include "base/glob.h"
@@ -26,7 +28,6 @@
 #include "etwtool/event_filter.h"
 #include "etwtool/relog/relog.h"
 #include "exporter/rules/rules.h"
-#include "lib/decode/event_table.h"
 #include "lib/etl/file.h"
 #include "lib/source/provider_names.h"
 #include "tests/support/every_class.h"

@@ -14,14 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/event_table.h>
 #include <etw/schema.h>
 
 #include "base/cursor.h"
 #include "base/text.h"
 #include "lib/decode/event_info.h"
 #include "lib/decode/event_schema.h"
-#include "lib/decode/event_table.h"
 #include "lib/decode/kernel_class.h"
+#include "lib/decode/manifest/manifest.h"
 #include "tests/fuzz/failing_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

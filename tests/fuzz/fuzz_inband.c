@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/event_table.h>
 #include <etw/kernel.h>
 
 #include "base/cursor.h"
 #include "lib/decode/event_info.h"
-#include "lib/decode/event_table.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/manifest/manifest.h"
 

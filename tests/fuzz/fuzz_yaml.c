@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/event_table.h>
+
 #include "config/config.h"
 #include "config/yaml.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/rules/rules.h"
 #include "exporter/track/tracker.h"
-#include "lib/decode/event_table.h"
 #include "metrics/registry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

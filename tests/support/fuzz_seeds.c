@@ -20,9 +20,9 @@
 #include <etw/recording.h>
 
 #include "config/builtin.h"
-#include "lib/decode/builtin.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/kernel_class.h"
+#include "lib/decode/manifest/manifest.h"
 #include "tests/support/every_class.h"
 #include "tests/support/fuzz_seeds.h"
 #include "tests/support/stack_events.h"

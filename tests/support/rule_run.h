@@ -5,12 +5,12 @@
 #ifndef SUPPORT_RULE_RUN_H
 #define SUPPORT_RULE_RUN_H
 
+#include <etw/event_table.h>
 #include <etw/mirror.h>
 
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/rules/rules.h"
 #include "exporter/track/tracker.h"
-#include "lib/decode/event_table.h"
 #include "metrics/registry.h"
 
 enum {

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "lib/decode/event_schema.h"
 
 static void assert_same_map(const struct etw_value_map *a, const struct etw_value_map *b)

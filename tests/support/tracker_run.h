@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
 #include <etw/mirror.h>
 #include <etw/source.h>
 
 #include "exporter/track/tracker.h"
-#include "lib/decode/event_table.h"
 #include "lib/decode/kernel_class.h"
 #include "lib/source/event_record.h"
 #include "metrics/registry.h"

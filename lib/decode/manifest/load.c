@@ -25,7 +25,6 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
-#include "lib/decode/builtin.h"
 
 /* A manifest; a built-in one may not be parsed yet. */
 struct etw_source {

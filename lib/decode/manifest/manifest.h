@@ -19,6 +19,7 @@
 
 #include <etw/manifest.h>
 
+#include "base/builtin_file.h"
 #include "base/error.h"
 #include "base/guid.h"
 #include "base/text.h"
@@ -58,6 +59,11 @@ bool manifest_keyword(const struct etw_manifest *manifest, size_t index, size_t 
 		      const char **name, uint64_t *mask);
 
 /* ---- sets of manifests ---- */
+
+/* The manifests of config/manifests, sorted by name; the build turns them into a C file
+ * (cmake/embed.cmake). Any thread may read them. */
+extern const struct builtin_file builtin_manifests[];
+extern const size_t builtin_manifest_count;
 
 /*
  * Sets of manifests: configured manifests (configuration and command line), and those built into

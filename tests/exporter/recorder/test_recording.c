@@ -11,12 +11,12 @@
 
 #include <cmocka.h>
 
+#include <etw/event_table.h>
 #include <etw/mirror.h>
 #include <etw/recording.h>
 
 #include "exporter/recorder/recording.h"
 #include "exporter/recorder/tap.h"
-#include "lib/decode/event_table.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/kernel_class.h"
 #include "tests/support/decoded_text.h"

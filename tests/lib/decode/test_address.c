@@ -2,7 +2,7 @@
 /*
  * Network addresses as text.
  */
-#include "lib/decode/text_forms.h"
+#include "lib/decode/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

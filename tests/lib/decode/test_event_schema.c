@@ -13,8 +13,12 @@
 
 #include <cmocka.h>
 
+#include <etw/event_table.h>
+
+#include "base/guid.h"
+#include "base/text.h"
 #include "lib/decode/event_info.h"
-#include "lib/decode/event_table.h"
+#include "lib/source/event_record.h"
 #include "tests/support/decoded_text.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/exact_copy.h"

@@ -5,7 +5,7 @@
  */
 #include <etw/kernel.h>
 
-#include "lib/decode/event_table.h"
+#include <etw/event_table.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,9 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "lib/decode/event_schema.h"
+#include "lib/source/event_record.h"
 
 enum { MOST = 512, HONEST = 40, HOSTILE = 66, HONEST_CLASSES = 40, ROUNDS = 4000 };
 

@@ -3,6 +3,7 @@
  * Manifests that arrive as events while others are decoded: whose they are, how long they stay, and
  * what a process that announces too much loses.
  */
+#include <etw/event_table.h>
 #include <etw/kernel.h>
 
 #include "lib/decode/inband_manifests.h"
@@ -17,7 +18,6 @@
 
 #include <cmocka.h>
 
-#include "lib/decode/event_table.h"
 #include "lib/source/provider_names.h"
 #include "tests/support/inband_manifest.h"
 

@@ -14,7 +14,10 @@
 
 #include <cmocka.h>
 
+#include "base/guid.h"
+#include "base/text.h"
 #include "lib/decode/inband_manifests.h"
+#include "lib/decode/manifest/manifest.h"
 #include "tests/support/inband_manifest.h"
 
 enum { HONEST = 40, HOSTILE = 66 };

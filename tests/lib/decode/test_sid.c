@@ -4,7 +4,7 @@
  */
 #include <etw/mirror.h>
 
-#include "lib/decode/text_forms.h"
+#include "lib/decode/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
  * Several manifests of one provider in a recording: which of them decodes the event of which
  * process, and what that costs.
  */
+#include <etw/event_table.h>
 #include <etw/kernel.h>
 #include <etw/mirror.h>
 
@@ -20,7 +21,6 @@
 
 #include "base/text.h"
 #include "lib/decode/event_info.h"
-#include "lib/decode/event_table.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/trace_manifests.h"
 #include "lib/source/provider_names.h"

@@ -2,7 +2,7 @@
 /*
  * UTF-16LE to UTF-8: every sort of character, surrogates alone and in pairs, at any alignment.
  */
-#include "lib/decode/text_forms.h"
+#include "lib/decode/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Schemas in a live session, through the whole program against tests/fake_etw: providers that
  * describe themselves while they run, and processes that describe events of other providers.
  */
-#include "lib/decode/tdh.h"
+#include "lib/decode/event_schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,10 @@
 
 #include <cmocka.h>
 
+#include "base/guid.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "lib/decode/inband_manifests.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/inband_manifest.h"

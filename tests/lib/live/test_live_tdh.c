@@ -3,7 +3,6 @@
  * Schemas that Windows knows, against tests/fake_etw: what TDH answers decodes like the same
  * description in a recording, and is asked for no more often than needed.
  */
-#include "lib/decode/tdh.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

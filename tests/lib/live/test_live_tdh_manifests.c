@@ -15,7 +15,7 @@
 
 #include <etw/describe.h>
 
-#include "lib/decode/builtin.h"
+#include "lib/decode/manifest/manifest.h"
 #include "lib/decode/tdh_types.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/event_info_blob.h"

@@ -17,7 +17,6 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "lib/decode/builtin.h"
 #include "lib/decode/manifest/manifest.h"
 #include "lib/decode/trace_schemas.h"
 #include "lib/source/provider_names.h"

@@ -15,7 +15,6 @@
 
 #include <cmocka.h>
 
-#include "lib/decode/builtin.h"
 #include "lib/decode/tdh_types.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/same_schema.h"
