@@ -501,7 +501,7 @@ static void add_help(struct frame_lines *lines)
 	}
 	add_line(lines, NULL, "left, right  sort by the column beside; up, down, pages  scroll");
 	add_line(lines, NULL, "t  totals or per second    x  exact numbers    /  filter by name");
-	add_line(lines, NULL, "p  pause, and on           q  quit             ?  this help");
+	add_line(lines, NULL, "p  pause, resume           q  quit             ?  this help");
 	add_line(lines, NULL, "+ -  speed of a replay     j  jump to the next event");
 	add_line(lines, NULL, "A column reads - if nothing on the page feeds it.");
 }

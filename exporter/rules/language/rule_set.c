@@ -439,7 +439,7 @@ static bool register_own(struct rule_set *set, struct registry *registry, struct
 	};
 	static const struct family_options durations = {
 		.name = "etw_invalid_durations_total",
-		.help = "Durations that a family did not count because they are invalid, by family and reason: negative, or too_long (longer than the machine had been running).",
+		.help = "Durations that a family did not count because they are invalid, by family and reason (negative, or longer than the machine had been running).",
 		.type = FAMILY_COUNTER,
 		.labels = { "metric", "reason" },
 		.label_count = 2,
