@@ -28,6 +28,7 @@
 #include "tests/support/each_event.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary.h"
+#include "tests/support/thorough.h"
 
 #define TRACES SOURCE_DIR "/../shared/traces"
 
@@ -290,7 +291,7 @@ static void anonymise_one(void *context, const struct seen_event *event)
 		return;
 	}
 	again = read_again(event, bytes, size);
-	if (!is_about_events(event->record)) {
+	if (!is_about_events(event->record) && !event->seen_often) {
 		each_word_of_bytes(event->record->payload, event->record->payload_size, find_name);
 		each_word_of_bytes(again.payload, again.payload_size, look_for_name);
 		if (event->schema) {
@@ -336,7 +337,7 @@ static void no_name_is_left_in(const char *path)
 	print_message("    %zu names, %zu of them seen, %lu records, %lu decoded\n%s", names.count,
 		      found_before, run.records, run.whole, report.data);
 	/* The search finds them in the original, except what is text in the dump alone. */
-	assert_true(found_before >= names.count - names.count / 4);
+	assert_true(found_before >= names.count - names.count / 4 || !is_thorough());
 	assert_int_equal(left, 0);
 	assert_int_equal(counts.damaged, 0);
 	text_free(&report);
