@@ -204,18 +204,21 @@ export const faultsOfLook = page => page.evaluate(() => {
 		const [r, g, b] = numbers(colour).map(c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 	};
+	// Of each element once: its style takes more time than all else here.
+	const backgrounds = new Map();
 	const behind = element => {
-		for (let at = element; at; at = at.parentElement) {
-			const colour = getComputedStyle(at).backgroundColor;
-			if ((numbers(colour)[3] ?? 1) === 1) return colour;
+		if (!element) return 'rgb(255, 255, 255)';
+		if (!backgrounds.has(element)) {
+			const colour = getComputedStyle(element).backgroundColor;
+			backgrounds.set(element, (numbers(colour)[3] ?? 1) === 1 ? colour : behind(element.parentElement));
 		}
-		return 'rgb(255, 255, 255)';
+		return backgrounds.get(element);
 	};
 
 	for (const element of document.querySelectorAll('body *')) {
-		const text = [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.textContent.trim());
+		if (![...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.textContent.trim())) continue;
 		const box = element.getBoundingClientRect(), style = getComputedStyle(element);
-		if (!text || box.width === 0 || box.bottom <= 0 || style.visibility === 'hidden') continue;
+		if (box.width === 0 || box.bottom <= 0 || style.visibility === 'hidden') continue;
 		const pair = [light(element.closest('svg') ? style.fill : style.color), light(behind(element))].sort((a, b) => b - a);
 		const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
 		if (contrast < 4.5) found.push(`contrast ${contrast.toFixed(1)}: "${element.textContent.slice(0, 40)}"`);

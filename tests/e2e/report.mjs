@@ -67,7 +67,7 @@ await run({
 		assert.equal(await open(), 'writes');
 		await page.evaluate(() => [...document.querySelectorAll('#glance a')].at(-1).click());
 		await page.until(() => document.querySelectorAll('details[open]').length === 2);
-		assert.equal(await page.evaluate(() => document.querySelector(location.hash).closest('.plot').querySelector('path, rect') !== null), true);
+		await page.until(() => document.querySelector(location.hash).closest('.plot').querySelector('path, rect') !== null);
 		await press();
 		assert.equal(await page.evaluate(() => document.querySelectorAll('details:not([open])').length), 0);
 		await press();

@@ -28,6 +28,7 @@
 #include "tests/support/each_event.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary.h"
+#include "tests/support/thorough.h"
 
 #define TRACES SOURCE_DIR "/../shared/traces"
 
@@ -159,7 +160,8 @@ static void add_names_beside(const char *path)
 	}
 	bytes[size] = '\0';
 	for (line = bytes; *line != '\0';) {
-		size_t length = strcspn(line, "\n");
+		const char *stop = memchr(line, '\n', size - (size_t)(line - bytes));
+		size_t length = stop ? (size_t)(stop - line) : strlen(line);
 		const struct etw_json_value *root = json_read(&document, line, length, &err);
 		const struct etw_json_value *by = json_member(root, "decoded_by");
 		const struct etw_json_value *fields = json_member(root, "fields");
@@ -236,7 +238,9 @@ static void find_name(const char *word, size_t size)
 
 struct run {
 	struct anonymiser *anonymiser;
-	struct etw_writer *same, *changed; /* NULL: nothing is written; of one processor */
+	/* Of one processor. Not NULL: the records are written, and names are looked for elsewhere.
+	 */
+	struct etw_writer *same, *changed;
 	unsigned long records, whole;
 };
 
@@ -278,15 +282,16 @@ static void anonymise_one(void *context, const struct seen_event *event)
 
 	assert_true(answer == ANONYMISE_SAME || answer == ANONYMISE_REPLACED);
 	run->records++;
-	if (run->same && event->record->index > 0) { /* the writer has a header of its own */
-		etw_writer_add_raw(run->same, 0, event->record->raw_time, event->bytes,
-				   event->size);
-	}
-	if (run->changed && event->record->index > 0) {
-		etw_writer_add_raw(run->changed, 0, event->record->raw_time, bytes, size);
+	if (run->same) {
+		if (event->record->index > 0) { /* the writer has a header of its own */
+			etw_writer_add_raw(run->same, 0, event->record->raw_time, event->bytes,
+					   event->size);
+			etw_writer_add_raw(run->changed, 0, event->record->raw_time, bytes, size);
+		}
+		return;
 	}
 	again = read_again(event, bytes, size);
-	if (!is_about_events(event->record)) {
+	if (!is_about_events(event->record) && !event->seen_often) {
 		each_word_of_bytes(event->record->payload, event->record->payload_size, find_name);
 		each_word_of_bytes(again.payload, again.payload_size, look_for_name);
 		if (event->schema) {
@@ -332,7 +337,7 @@ static void no_name_is_left_in(const char *path)
 	print_message("    %zu names, %zu of them seen, %lu records, %lu decoded\n%s", names.count,
 		      found_before, run.records, run.whole, report.data);
 	/* The search finds them in the original, except what is text in the dump alone. */
-	assert_true(found_before >= names.count - names.count / 4);
+	assert_true(found_before >= names.count - names.count / 4 || !is_thorough());
 	assert_int_equal(left, 0);
 	assert_int_equal(counts.damaged, 0);
 	text_free(&report);
@@ -392,6 +397,18 @@ static struct etw_text page_of_recording(const char *path)
 	return page;
 }
 
+/* Of the name at the beginning. Not strcspn(), which the address sanitizer makes read the whole
+ * page for each line. */
+static size_t name_size(const struct page_line *line)
+{
+	size_t size = 0;
+
+	while (size < line->size && line->text[size] != '{' && line->text[size] != ' ') {
+		size++;
+	}
+	return size;
+}
+
 /* The sum of all samples of a name; NAN when there are none. */
 static double sum_of(const struct etw_text *page, const char *name, size_t size)
 {
@@ -436,7 +453,8 @@ static void sums_stay_of(const char *path)
 	struct etw_text before, after;
 	struct page_line line = { 0 };
 	struct etw_error err = { 0 };
-	unsigned families = 0, different = 0;
+	const char *name = "";
+	unsigned sums = 0, different = 0;
 
 	temporary_path(same, "same.etl");
 	temporary_path(changed, "changed.etl");
@@ -449,21 +467,23 @@ static void sums_stay_of(const char *path)
 	before = page_of_recording(same);
 	after = page_of_recording(changed);
 	while (page_next_line(&before, &line)) {
-		size_t size = strcspn(line.text, "{ ");
+		size_t size = name_size(&line);
 		double sum;
 
-		if (line.text[0] == '#' || is_about_us(line.text, size)) {
+		if (line.text[0] == '#' || is_about_us(line.text, size) ||
+		    strncmp(line.text, name, size + 1) == 0) {
 			continue;
 		}
+		name = line.text; /* the samples of a family are one behind the other */
 		sum = sum_of(&before, line.text, size);
-		families++;
+		sums++;
 		if (fabs(sum - sum_of(&after, line.text, size)) > fabs(sum) * 1e-12) {
 			print_message("    %.*s: %.17g, now %.17g\n", (int)size, line.text, sum,
 				      sum_of(&after, line.text, size));
 			different++;
 		}
 	}
-	print_message("    %u samples\n", families);
+	print_message("    %u sums\n", sums);
 	assert_int_equal(different, 0);
 	text_free(&before);
 	text_free(&after);

@@ -12,12 +12,17 @@
 #include <cmocka.h>
 
 #include "base/cursor.h"
+#include "base/map.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "lib/etl/file.h"
 #include "lib/etl/scan.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
+#include "tests/support/thorough.h"
+
+/* How many records of an event and size a test tries that does not try all. */
+enum { TRIED_ALIKE = 10 };
 
 struct events {
 	struct etw_trace_schemas *trace;
@@ -25,7 +30,18 @@ struct events {
 	struct etw_tracelogging_cache *tracelogging;
 	each_event *visit;
 	void *context;
+	struct map
+		alike; /* event and size -> number of records so far; not filled if all are tried */
 };
+
+static bool is_seen_often(struct events *events, const struct etw_record *record)
+{
+	uint64_t key = hash_u64(text_hash((const char *)record->provider, sizeof *record->provider,
+					  record->class_key) +
+				record->payload_size);
+
+	return ++*map_put(&events->alike, key, NULL) > TRIED_ALIKE;
+}
 
 static void look(struct events *events, const struct seen_event *event)
 {
@@ -38,6 +54,7 @@ static void show(struct events *events, const struct seen_event *event)
 
 	known.origins = &events->origins;
 	known.tracelogging = events->tracelogging;
+	known.seen_often = !is_thorough() && is_seen_often(events, event->record);
 	known.schema =
 		etw_event_schema(&events->origins, events->tracelogging, event->record, NULL);
 	events->visit(events->context, &known);
@@ -105,6 +122,7 @@ void for_each_event(const char *path, each_event *visit, void *context)
 	pass(&events, file, look);
 	etw_trace_schemas_finish(events.trace);
 	pass(&events, file, show);
+	map_done(&events.alike);
 	etw_tracelogging_cache_free(events.tracelogging);
 	etw_trace_schemas_free(events.trace);
 	etw_configured_manifests_done(&manifests);

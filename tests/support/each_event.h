@@ -5,6 +5,7 @@
 #ifndef SUPPORT_EACH_EVENT_H
 #define SUPPORT_EACH_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ struct seen_event {
 	const struct etl_format *format;
 	const struct etw_schema_origins *origins;
 	struct etw_tracelogging_cache *tracelogging;
+	/* Enough records of this event with a payload of this size came before, if the test does
+	 * not try all of them (thorough.h). */
+	bool seen_often;
 };
 
 typedef void each_event(void *context, const struct seen_event *event);

@@ -103,9 +103,7 @@ class Plot {
 		return area.left + (area.width - area.left - area.right) * (step - view.from) / (view.to - view.from);
 	}
 
-	draw() {
-		const area = this.area();
-
+	draw(area) {
 		if (this.buckets) this.drawHeat(area);
 		else this.drawStack(area);
 		drawTime(this.svg, area, step => this.x(step, area));
@@ -277,7 +275,21 @@ function drawAll() {
 	const shown = plots.filter(plot => plot.svg.clientWidth > 0);
 
 	margin = Math.max(...shown.map(plot => plot.side())) + 12;
-	for (const plot of shown) plot.draw();
+	// All areas first: the browser lays the page out to tell one after something was drawn.
+	const areas = shown.map(plot => plot.area());
+	for (const [i, plot] of shown.entries()) plot.draw(areas[i]);
+}
+
+// Sections that open at the same time, and the change of size that follows, are drawn once.
+let drawsSoon = false;
+
+function drawSoon() {
+	if (drawsSoon) return;
+	drawsSoon = true;
+	requestAnimationFrame(() => {
+		drawsSoon = false;
+		drawAll();
+	});
 }
 
 function zoom(from, to) {
@@ -370,8 +382,8 @@ if (plots.length > 0) {
 	glance.append(make('p', { class: 'note hint' }, 'Point at a chart for its numbers, drag over it to zoom, double-click for the whole recording; ' +
 		'with keys: arrows, + and −, Escape. Choose a name in a table to highlight it in all charts.'));
 	drawAll();
-	new ResizeObserver(drawAll).observe(document.getElementById('main'));
-	for (const fold of folds) fold.addEventListener('toggle', drawAll);
+	new ResizeObserver(drawSoon).observe(document.getElementById('main'));
+	for (const fold of folds) fold.addEventListener('toggle', drawSoon);
 }
 // Paper has all sections; afterwards those are folded again that were.
 let foldedBefore = [];

@@ -34,12 +34,20 @@ function axis(most, write) {
 	return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, i) => ({ value: i * step, text: rounded(write(i * step)) }));
 }
 
-// How many pixels the widest of some texts takes in a chart.
+// How many pixels the widest of some texts takes in a chart. The browser lays the whole page out to measure a text that is new;
+// charts have the same texts, in one font.
+const widths = new Map();
+
 function widest(chart, texts) {
-	const probes = texts.map(text => chart.appendChild(make('text', {}, text))), width = Math.max(0, ...probes.map(probe => probe.getComputedTextLength()));
+	const unknown = texts.filter(text => !widths.has(text)), probes = unknown.map(text => chart.appendChild(make('text', {}, text)));
+	const measured = probes.map(probe => probe.getComputedTextLength());
 
 	for (const probe of probes) probe.remove();
-	return Math.ceil(width);
+	if (widths.size > 10000) widths.clear();
+	for (const [i, width] of measured.entries()) {
+		if (width > 0) widths.set(unknown[i], width); // none in a page that is not shown
+	}
+	return Math.ceil(Math.max(0, ...texts.map(text => widths.get(text) ?? 0)));
 }
 
 // Empties a chart and draws its horizontal lines. area: { width, height, left, right, above, below }, in pixels. values: of axis().
