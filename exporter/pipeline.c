@@ -80,6 +80,7 @@ struct pipeline {
 	 * the first pass finds. The statistics show the second one, whose classes have rules.
 	 */
 	struct etw_event_table *ahead;
+	struct etw_usual_classes *usual_ahead; /* of that table */
 	struct etw_event_table *event_table;
 	struct etw_usual_classes *usual;   /* of event_table */
 	struct etw_kernel_choice ahead_at; /* which kernel records the first pass needs */
@@ -367,11 +368,28 @@ static bool prepare_ahead(struct pipeline *pipeline, struct etw_event_class *cla
 	return true;
 }
 
+/* Returns the class of a record for which etw_event_table_usual() has none. NULL: the pass is
+ * stopped. */
+static NOINLINE struct etw_event_class *find_ahead(struct pipeline *pipeline,
+						   const struct etw_record *record)
+{
+	bool added;
+	struct etw_event_class *class = etw_event_table_find(pipeline->ahead, record, &added);
+
+	if (class && added) {
+		tracker_release(class);
+	}
+	if (!class || (added && !prepare_ahead(pipeline, class))) {
+		stop_without_memory(pipeline);
+		return NULL;
+	}
+	return class;
+}
+
 static void on_first_pass(void *context, const struct etw_record *record)
 {
 	struct pipeline *pipeline = context;
 	struct etw_event_class *class;
-	bool added;
 
 	/* Stack records are frequent, and only the tracker uses them. */
 	if (record->kernel_group != ETW_KERNEL_GROUP_STACK_WALK) {
@@ -383,15 +401,11 @@ static void on_first_pass(void *context, const struct etw_record *record)
 		}
 	}
 	enter_registry(pipeline);
-	class = etw_event_table_find(pipeline->ahead, record, &added);
-	if (class && added) {
-		tracker_release(class);
+	class = etw_event_table_usual(pipeline->usual_ahead, record);
+	if (!class) {
+		class = find_ahead(pipeline, record);
 	}
-	if (!class || (added && !prepare_ahead(pipeline, class))) {
-		stop_without_memory(pipeline);
-		return;
-	}
-	if (tracker_first_pass(pipeline->tracker, record, class)) {
+	if (class && tracker_first_pass(pipeline->tracker, record, class)) {
 		defer(&pipeline->deferred, record);
 	}
 }
@@ -1048,7 +1062,11 @@ static bool make_parts(struct pipeline *pipeline, struct etw_error *err)
 		.builtin_names = true,
 		.system = options->system,
 	};
-	return pipeline->ahead && make_engine(pipeline, err);
+	if (!pipeline->ahead) {
+		return false;
+	}
+	pipeline->usual_ahead = etw_event_table_usual_classes(pipeline->ahead);
+	return make_engine(pipeline, err);
 }
 
 static bool attend_shard(struct pipeline *pipeline, struct etw_error *err)

@@ -392,8 +392,10 @@ static void announce_request(struct tracker *tracker)
 		begin.owner = record->thread_id;
 		payload_u32(tracker, PAYLOAD_OWNER, &begin.owner);
 	}
-	payload_u64(tracker, PAYLOAD_FILE_KEY, &begin.file_key);
-	payload_u64(tracker, PAYLOAD_FILE_OBJECT, &begin.file_object);
+	if (tracker->enabled & ANNOUNCES_FILE_KEY) {
+		payload_u64(tracker, PAYLOAD_FILE_KEY, &begin.file_key);
+		payload_u64(tracker, PAYLOAD_FILE_OBJECT, &begin.file_object);
+	}
 	recent_begin(&tracker->requests, &begin);
 }
 

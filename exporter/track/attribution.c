@@ -506,6 +506,17 @@ static bool lists_memory(const struct etw_event_class *class)
 			       etw_provider_is(&class->provider, ETW_PROVIDER_KERNEL_MEMORY);
 }
 
+static void find_payload_owner(struct attribution *attribution)
+{
+	const struct etw_field_reader *reader = &attribution->integers[PAYLOAD_OWNER];
+
+	attribution->payload_owner = attribution->owner == OWNER_PROCESS_ID ? OF_PROCESS :
+				     attribution->owner == OWNER_THREAD_ID  ? OF_THREAD :
+									      0;
+	attribution->payload_owner_offset = reader->offset;
+	attribution->payload_owner_end = reader->size == 4 ? reader->end : UINT32_MAX;
+}
+
 bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
 {
 	if (!class->attribution) {
@@ -529,6 +540,7 @@ bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
 	}
 	class->attribution->announces |= lists_memory(class) ? ANNOUNCES_MEMORY : 0;
 	class->attribution->announces &= tracker->enabled;
+	find_payload_owner(class->attribution);
 	return true;
 }
 

@@ -109,39 +109,41 @@ static NOINLINE void resolve_process(struct tracker *tracker)
 
 /* ---- the last processes ---- */
 
-#define OF_PROCESS (UINT64_C(1) << 32)
-#define OF_THREAD  (UINT64_C(2) << 32)
 #define OF_NOTHING (UINT64_C(3) << 32) /* the record has no id */
 #define OF_UNKNOWN (UINT64_C(4) << 32) /* only resolve_process() can find the owner */
+
+/* Returns the id in the payload with OF_PROCESS or OF_THREAD, or OF_UNKNOWN. */
+static inline uint64_t payload_key(const struct etw_record *record,
+				   const struct attribution *attribution, uint64_t of)
+{
+	uint32_t id;
+
+	if (attribution->payload_owner_end > record->payload_size) {
+		return OF_UNKNOWN;
+	}
+	id = etw_load_u32(record->payload + attribution->payload_owner_offset);
+	return id != ETW_RECORD_NO_ID ? of | id : OF_UNKNOWN;
+}
 
 /* Returns what owner_process() would look at first: an id, or OF_NOTHING, or OF_UNKNOWN. */
 static inline uint64_t owner_key(const struct tracker *tracker)
 {
 	const struct etw_record *record = tracker->now.record;
 	const struct attribution *attribution = tracker->now.attribution;
-	const struct etw_field_reader *reader = &attribution->integers[PAYLOAD_OWNER];
-	enum owner owner = attribution->owner;
-	uint32_t id = record->process_id;
 
-	if (owner == OWNER_PROCESS_ID || owner == OWNER_THREAD_ID ||
-	    (owner == OWNER_THREAD_WITHOUT_HEADER && id == ETW_RECORD_NO_ID)) {
-		if (reader->size != 4 || reader->end > record->payload_size) {
-			return OF_UNKNOWN;
-		}
-		id = etw_load_u32(record->payload + reader->offset);
-		if (id == ETW_RECORD_NO_ID) {
-			return OF_UNKNOWN;
-		}
-		return (owner == OWNER_PROCESS_ID ? OF_PROCESS : OF_THREAD) | id;
+	if (attribution->payload_owner != 0) {
+		return payload_key(record, attribution, attribution->payload_owner);
 	}
-	if (id != ETW_RECORD_NO_ID) {
-		return OF_PROCESS | id;
+	if (record->process_id != ETW_RECORD_NO_ID) {
+		return OF_PROCESS | record->process_id;
 	}
-	id = record->thread_id;
-	if (id != ETW_RECORD_NO_ID) {
-		return OF_THREAD | id;
+	if (attribution->owner == OWNER_THREAD_WITHOUT_HEADER) {
+		return payload_key(record, attribution, OF_THREAD);
 	}
-	return owner == OWNER_RUNNING ? OF_UNKNOWN : OF_NOTHING;
+	if (record->thread_id != ETW_RECORD_NO_ID) {
+		return OF_THREAD | record->thread_id;
+	}
+	return attribution->owner == OWNER_RUNNING ? OF_UNKNOWN : OF_NOTHING;
 }
 
 /* Ids of Windows are multiples of four, and no process and thread have the same id. */

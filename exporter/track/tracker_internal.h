@@ -129,6 +129,12 @@ struct attribution {
 			    stack */
 	enum lifetime_change change; /* the change that it announces */
 	enum owner owner;
+	/* What the id in PAYLOAD_OWNER means whatever the header says: OF_PROCESS or OF_THREAD; 0
+	 * if the header comes first or there is no such id. */
+	uint64_t payload_owner;
+	uint16_t payload_owner_offset; /* where the id is */
+	uint32_t payload_owner_end;    /* payload bytes that are needed; UINT32_MAX: it has no
+					  constant offset or not 4 bytes */
 	struct etw_field_reader integers[PAYLOAD_NAME];
 	int16_t texts[PAYLOAD_FIELDS - PAYLOAD_NAME]; /* indices of fields; -1: none */
 };
@@ -137,6 +143,10 @@ struct attribution {
 extern const struct attribution no_attribution;
 
 /* ---- the tracker ---- */
+
+/* Beside the id in the key of a recent owner. */
+#define OF_PROCESS (UINT64_C(1) << 32)
+#define OF_THREAD  (UINT64_C(2) << 32)
 
 /* A cache entry of record_owner.c: the process that an id led to. */
 struct recent_owner {

@@ -597,6 +597,13 @@ static bool is_plain(const struct etw_field *field, unsigned wide)
 	return etw_field_is_integer(field) && field->size[wide] != 0;
 }
 
+/* Returns whether the field is a string that ends at its NUL, as most variable fields are. */
+static bool is_string(const struct etw_field *field)
+{
+	return field->type == ETW_FIELD_WSTRING && field->count_type == ETW_FIELD_SCALAR &&
+	       field->length_type == ETW_FIELD_LENGTH_TYPE;
+}
+
 /*
  * Locates fields first … end - 1; the first one starts at *offset. Returns the index of the first
  * field that is not whole, and leaves *offset after the last whole field.
@@ -615,6 +622,15 @@ static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uin
 								    .size = field->size[wide],
 								    .count = 1 };
 			*offset += field->size[wide];
+			i++;
+		} else if (is_string(field) && record->payload_size > *offset) {
+			const uint8_t *at = record->payload + *offset;
+			uint32_t size =
+				string_size(ETW_FIELD_WSTRING, at, record->payload_size - *offset);
+
+			walk->slices[i] =
+				(struct etw_field_slice){ .at = at, .size = size, .count = 1 };
+			*offset += size;
 			i++;
 		} else if (field->type != ETW_FIELD_STRUCT) {
 			if (!take(walk, field, offset, &walk->slices[i]) &&

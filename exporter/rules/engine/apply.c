@@ -164,10 +164,11 @@ static uint64_t gauge_amount(const struct compiled_rule *rule, uint64_t number, 
 	return negative ? 0 - amount : amount;
 }
 
-/* Sets *amount to the amount to add. Returns false if the rule must not count this record. */
-static bool find_amount(struct rule_engine *engine, struct compiled_rules *compiled,
-			const struct compiled_rule *rule, const struct etw_record *record,
-			uint64_t *amount)
+/* Sets *amount to the amount to add, which is no real number and no time since another. Returns
+ * false if the rule must not count this record. */
+static inline bool whole_amount(struct rule_engine *engine, struct compiled_rules *compiled,
+				const struct compiled_rule *rule, const struct etw_record *record,
+				uint64_t *amount)
 {
 	const struct value *value = rule->value;
 	bool negative;
@@ -175,12 +176,6 @@ static bool find_amount(struct rule_engine *engine, struct compiled_rules *compi
 	if (!value) {
 		*amount = rule->factor;
 		return true;
-	}
-	if (rule->amount_type == AMOUNT_REAL) {
-		return real_amount(engine, compiled, rule, record, amount);
-	}
-	if (rule->amount_type == AMOUNT_SINCE) {
-		return since_amount(engine, rule, record, amount);
 	}
 	negative = value->is_signed && (int64_t)value->read.number < 0;
 	if (rule->op != GAUGE_NONE) {
@@ -227,7 +222,7 @@ static NOINLINE void set_gauge(struct rule_engine *engine, cell *cells, uint64_t
 {
 	if (!tracker_outlived(engine->tracker)) {
 		gauges_set(engine->gauges, gauge_instance(engine), cells, amount, record->raw_time);
-		engine_publish(engine);
+		engine_publish_gauges(engine);
 	}
 }
 
@@ -414,6 +409,33 @@ static inline cell *get_cells(struct rule_engine *engine, const struct compiled_
 	return cells ? cells : find_cells(engine, compiled, rule);
 }
 
+static inline enum event_result add_to_sample(struct rule_engine *engine,
+					      const struct compiled_rules *compiled,
+					      struct compiled_rule *rule,
+					      const struct etw_record *record, uint64_t amount)
+{
+	cell *cells = get_cells(engine, compiled, rule);
+
+	if (cells) {
+		add_to_cells(engine, rule, cells, amount, record);
+	}
+	return APPLIED;
+}
+
+/* Adds a real number or a time since another. */
+static NOINLINE enum event_result add_other_amount(struct rule_engine *engine,
+						   struct compiled_rules *compiled,
+						   struct compiled_rule *rule,
+						   const struct etw_record *record)
+{
+	uint64_t amount;
+	bool found = rule->amount_type == AMOUNT_REAL ?
+			     real_amount(engine, compiled, rule, record, &amount) :
+			     since_amount(engine, rule, record, &amount);
+
+	return found ? add_to_sample(engine, compiled, rule, record, amount) : NOT_APPLIED;
+}
+
 /* Adds the amount of a rule that is not plain. Its value and its label set have been read. */
 static NOINLINE enum event_result add_amount(struct rule_engine *engine,
 					     struct compiled_rules *compiled,
@@ -421,16 +443,13 @@ static NOINLINE enum event_result add_amount(struct rule_engine *engine,
 					     const struct etw_record *record)
 {
 	uint64_t amount;
-	cell *cells;
 
-	if (!find_amount(engine, compiled, rule, record, &amount)) {
-		return NOT_APPLIED;
+	if (rule->amount_type >= AMOUNT_REAL) {
+		return add_other_amount(engine, compiled, rule, record);
 	}
-	cells = get_cells(engine, compiled, rule);
-	if (cells) {
-		add_to_cells(engine, rule, cells, amount, record);
-	}
-	return APPLIED;
+	return whole_amount(engine, compiled, rule, record, &amount) ?
+		       add_to_sample(engine, compiled, rule, record, amount) :
+		       NOT_APPLIED;
 }
 
 static NOINLINE enum event_result
@@ -500,15 +519,29 @@ static size_t text_size(const struct value *value)
 	return size;
 }
 
+/* value_get(), in a way that is fast for addresses. */
+static inline enum value_state get_key_part(struct rule_engine *engine,
+					    struct compiled_rules *compiled,
+					    const struct etw_record *record, struct value *value)
+{
+	if (value->type != VALUE_U64 || record->payload_size < value->reader.end) {
+		return value_get(engine, compiled, record, value);
+	}
+	value->read.number = etw_load_u64(record->payload + value->reader.offset);
+	value->generation = compiled->generation;
+	value->state = VALUE_KNOWN;
+	return VALUE_KNOWN;
+}
+
 /* Makes *key from the values of the span's key fields: a hash with a seed of this run. */
-static enum value_state read_key(struct rule_engine *engine, struct compiled_rules *compiled,
+static enum value_state make_key(struct rule_engine *engine, struct compiled_rules *compiled,
 				 const struct etw_record *record, const struct compiled_span *span,
 				 uint64_t *key)
 {
 	*key = engine->seed;
 	for (unsigned i = 0; i < span->key_count; i++) {
 		struct value *value = &compiled->values[span->keys[i]];
-		enum value_state state = value_get(engine, compiled, record, value);
+		enum value_state state = get_key_part(engine, compiled, record, value);
 		uint64_t part = value->read.number;
 
 		if (state != VALUE_KNOWN) {
@@ -524,6 +557,22 @@ static enum value_state read_key(struct rule_engine *engine, struct compiled_rul
 		*key = hash_seeded(*key ^ part, engine->seed + i);
 	}
 	return record->raw_time != ETW_RECORD_NO_TIME ? VALUE_KNOWN : VALUE_UNKNOWN;
+}
+
+/* The key of the span that was read last. The next one often has the same. */
+struct span_key {
+	enum value_state state;
+	uint64_t key; /* if the state is VALUE_KNOWN */
+};
+
+/* Reads the key of a span, unless that of the span before it in the array serves. */
+static inline void read_key(struct rule_engine *engine, struct compiled_rules *compiled,
+			    const struct etw_record *record, const struct compiled_span *span,
+			    struct span_key *key)
+{
+	if (!span->same_keys) {
+		key->state = make_key(engine, compiled, record, span, &key->key);
+	}
 }
 
 /* Stores the time since the start, which rules read as a value of the stop. */
@@ -544,20 +593,22 @@ static void set_duration(const struct rule_engine *engine, struct compiled_span 
 static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rules *compiled,
 				const struct etw_record *record)
 {
+	struct span_key key = { 0 };
+
 	for (size_t i = 0; i < compiled->stop_count; i++) {
 		struct compiled_span *stop = &compiled->stops[i];
-		uint64_t key;
 		int64_t start;
 
-		stop->state = (uint8_t)read_key(engine, compiled, record, stop, &key);
+		read_key(engine, compiled, record, stop, &key);
+		stop->state = (uint8_t)key.state;
 		if (stop->state != VALUE_KNOWN) {
 			spans_miss(engine->spans, false);
 		} else if (stop->keep) {
-			stop->state = spans_use(engine->spans, stop->span, key, record->raw_time,
-						stop->captured) ?
+			stop->state = spans_use(engine->spans, stop->span, key.key,
+						record->raw_time, stop->captured) ?
 					      VALUE_KNOWN :
 					      VALUE_UNKNOWN;
-		} else if (!spans_stop(engine->spans, stop->span, key, record->raw_time, &start,
+		} else if (!spans_stop(engine->spans, stop->span, key.key, record->raw_time, &start,
 				       stop->captured)) {
 			stop->state = VALUE_UNKNOWN;
 		} else {
@@ -566,7 +617,6 @@ static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rule
 		}
 		stop->duration_state = stop->state;
 	}
-	engine_publish(engine);
 }
 
 /* Captures the labels of the event. Returns false if the payload ends before one of them. */
@@ -586,25 +636,24 @@ static bool capture(struct rule_engine *engine, struct compiled_rules *compiled,
 	return true;
 }
 
-/* Starts a span, or captures labels for it. An event in between that has no start, or an unknown
- * key, is not counted as unmatched, because its stop will be counted. Returns false if the payload
- * ends too early. */
+/* Starts a span with the key, or captures labels for it. An event in between that has no start, or
+ * an unknown key, is not counted as unmatched, because its stop will be counted. Returns false if
+ * the payload ends too early. */
 static bool start_span(struct rule_engine *engine, struct compiled_rules *compiled,
-		       const struct etw_record *record, struct compiled_span *span)
+		       const struct etw_record *record, struct compiled_span *span,
+		       const struct span_key *key)
 {
 	bool start = span->side == SPAN_START;
 	uint32_t *captured;
-	uint64_t key;
-	enum value_state state = read_key(engine, compiled, record, span, &key);
 
-	if (state != VALUE_KNOWN) {
+	if (key->state != VALUE_KNOWN) {
 		if (start) {
 			spans_miss(engine->spans, true);
 		}
-		return state == VALUE_UNKNOWN;
+		return key->state == VALUE_UNKNOWN;
 	}
-	captured = start ? spans_start(engine->spans, span->span, key, record->raw_time) :
-			   spans_captured(engine->spans, span->span, key, record->raw_time);
+	captured = start ? spans_start(engine->spans, span->span, key->key, record->raw_time) :
+			   spans_captured(engine->spans, span->span, key->key, record->raw_time);
 	return !captured || span->captured_count == 0 ||
 	       capture(engine, compiled, record, span, captured);
 }
@@ -614,12 +663,13 @@ static bool start_span(struct rule_engine *engine, struct compiled_rules *compil
 static NOINLINE bool start_spans(struct rule_engine *engine, struct compiled_rules *compiled,
 				 const struct etw_record *record)
 {
+	struct span_key key = { 0 };
 	bool cut = false;
 
 	for (size_t i = 0; i < compiled->start_count; i++) {
-		cut |= !start_span(engine, compiled, record, &compiled->starts[i]);
+		read_key(engine, compiled, record, &compiled->starts[i], &key);
+		cut |= !start_span(engine, compiled, record, &compiled->starts[i], &key);
 	}
-	engine_publish(engine);
 	return cut;
 }
 
@@ -708,6 +758,9 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 	if (compiled->start_count > 0 && start_spans(engine, compiled, record)) {
 		seen |= CUT_SHORT;
 	}
+	if (compiled->stop_count + compiled->start_count > 0) {
+		engine_publish_spans(engine);
+	}
 	cut = (seen & CUT_SHORT) != 0;
 	if (compiled->undecodable || cut) {
 		engine_count_problem(engine, compiled, cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
@@ -734,7 +787,7 @@ static NOINLINE void end_instance(struct rule_engine *engine, const struct etw_r
 	if (instance != 0) {
 		gauges_end_instance(engine->gauges, instance, INT64_MAX);
 	}
-	engine_publish(engine);
+	engine_publish_gauges(engine);
 }
 
 static NOINLINE enum record_outcome apply_all(struct rule_engine *engine,

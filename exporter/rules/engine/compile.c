@@ -693,6 +693,7 @@ bool rule_engine_prepare(struct rule_engine *engine, struct etw_event_class *cla
 	    !make_slices(engine, draft->schema ? draft->schema->field_count : 0U)) {
 		return false;
 	}
+	compile_share_walk(&builder);
 	class->compiled = copy_draft(&engine->draft);
 	if (!class->compiled) {
 		return false;

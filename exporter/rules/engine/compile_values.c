@@ -146,6 +146,18 @@ static int layout_index(const struct builder *builder, const char *name)
 					   -1;
 }
 
+/* Returns the source of a number at a constant offset. */
+static enum value_source source_of(const struct value *value)
+{
+	if (value->reader.size == 8) {
+		return VALUE_U64;
+	}
+	return value->reader.size == 4 && !value->is_signed &&
+			       value->field->type != ETW_FIELD_BOOL32 ?
+		       VALUE_U32 :
+		       VALUE_FIXED;
+}
+
 static uint16_t add_layout_value(struct builder *builder, int index)
 {
 	const struct etw_schema *schema = builder->compiled->schema;
@@ -161,10 +173,7 @@ static uint16_t add_layout_value(struct builder *builder, int index)
 	value.is_signed = etw_field_is_signed(field);
 	value.reader = etw_field_reader_of(schema, index, builder->class->pointer_size);
 	if (value.reader.end != ETW_FIELD_READER_WALKS) {
-		value.type = value.reader.size == 4 && !value.is_signed &&
-					     field->type != ETW_FIELD_BOOL32 ?
-				     VALUE_U32 :
-				     VALUE_FIXED;
+		value.type = (uint8_t)source_of(&value);
 		return add_value(builder, &value);
 	}
 	value.type = VALUE_WALKED;
@@ -172,6 +181,37 @@ static uint16_t add_layout_value(struct builder *builder, int index)
 		builder->compiled->last_walked = (uint16_t)index;
 	}
 	return add_value(builder, &value);
+}
+
+/* Whether finding the text of a field takes a walk over the fields before it. */
+static bool text_walks(const struct builder *builder, const struct value *value)
+{
+	unsigned wide = builder->class->pointer_size == 8;
+
+	return value->type == VALUE_TEXT && (value->field->size[wide] == 0 ||
+					     value->field->offset[wide] == ETW_FIELD_OFFSET_VARIES);
+}
+
+void compile_share_walk(struct builder *builder)
+{
+	struct compiled_rules *compiled = builder->compiled;
+	unsigned walks = 0;
+
+	for (size_t i = 0; i < compiled->value_count; i++) {
+		walks += compiled->values[i].type == VALUE_WALKED ||
+			 compiled->values[i].type == VALUE_PART ||
+			 text_walks(builder, &compiled->values[i]);
+	}
+	for (size_t i = 0; i < compiled->value_count && walks > 1; i++) {
+		struct value *value = &compiled->values[i];
+
+		if (text_walks(builder, value)) {
+			value->type = VALUE_WALKED_TEXT;
+			if (value->index > compiled->last_walked) {
+				compiled->last_walked = value->index;
+			}
+		}
+	}
 }
 
 static bool is_same_part(const struct etw_field_path *a, const struct etw_field_path *b)
@@ -353,16 +393,14 @@ uint32_t compile_add_numbers(struct builder *builder, size_t count)
 	return (uint32_t)index;
 }
 
-/* Sets *index to a label that another rule has made of the same value. Returns false if there is
- * none. */
+/* Sets *index to a label that another rule or span has made of the same value. Returns false if
+ * there is none. */
 static bool find_label(const struct compiled_rules *compiled, const struct compiled_label *label,
 		       uint16_t *index)
 {
 	for (size_t i = 0; i < compiled->label_count; i++) {
 		if (compiled->labels[i].value_index == label->value_index &&
-		    (compiled->labels[i].label->at == label->label->at ||
-		     (compiled->labels[i].label->source == LABEL_FIELD &&
-		      label->label->source == LABEL_FIELD))) {
+		    labels_decode_equally(compiled->labels[i].label, label->label)) {
 			*index = (uint16_t)i;
 			return true;
 		}
@@ -548,6 +586,12 @@ static enum rule_result compile_captured(struct builder *builder, const struct s
 	return compile_label_set(builder, span->captured, span->captured_count, &compiled->labels);
 }
 
+static bool has_same_keys(const struct compiled_span *a, const struct compiled_span *b)
+{
+	return a->key_count == b->key_count &&
+	       memcmp(a->keys, b->keys, a->key_count * sizeof a->keys[0]) == 0;
+}
+
 static enum rule_result compile_span_event(struct builder *builder, size_t number,
 					   enum span_side side, const struct span_event *end)
 {
@@ -585,6 +629,7 @@ static enum rule_result compile_span_event(struct builder *builder, size_t numbe
 		return RULE_FAILED;
 	}
 	*spans = grown;
+	added.same_keys = *count > 0 && has_same_keys(&added, &grown[*count - 1]);
 	grown[(*count)++] = added;
 	return RULE_APPLIES;
 }

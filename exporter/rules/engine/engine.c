@@ -146,21 +146,27 @@ static void publish_table(struct rule_engine *engine, enum engine_table table, u
 
 static void publish_unmatched(struct rule_engine *engine, unsigned side, uint64_t count)
 {
-	if (engine->unmatched[side]) {
-		cell_add(engine->unmatched[side], count - engine->published_unmatched[side]);
+	uint64_t added = count - engine->published_unmatched[side];
+
+	if (added > 0 && engine->unmatched[side]) {
+		cell_add(engine->unmatched[side], added);
 	}
 	engine->published_unmatched[side] = count;
 }
 
-void engine_publish(struct rule_engine *engine)
+void engine_publish_spans(struct rule_engine *engine)
 {
 	const struct spans_statistics *spans = spans_statistics(engine->spans);
 
 	publish_table(engine, ENGINE_SPANS, spans->entries, spans->evictions);
-	publish_table(engine, ENGINE_GAUGES, gauges_count(engine->gauges),
-		      gauges_evictions(engine->gauges));
 	publish_unmatched(engine, 0, spans->unmatched_starts);
 	publish_unmatched(engine, 1, spans->unmatched_stops);
+}
+
+void engine_publish_gauges(struct rule_engine *engine)
+{
+	publish_table(engine, ENGINE_GAUGES, gauges_count(engine->gauges),
+		      gauges_evictions(engine->gauges));
 }
 
 void rule_engine_statistics(const struct rule_engine *engine,
@@ -374,7 +380,8 @@ bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next
 		memset(engine->kept, 0,
 		       engine->kept_size); /* they are verdicts of the former filters */
 	}
-	engine_publish(engine);
+	engine_publish_spans(engine);
+	engine_publish_gauges(engine);
 	return true;
 }
 
@@ -382,5 +389,6 @@ void rule_engine_reset(struct rule_engine *engine)
 {
 	gauges_reset(engine->gauges);
 	spans_reset(engine->spans);
-	engine_publish(engine);
+	engine_publish_spans(engine);
+	engine_publish_gauges(engine);
 }

@@ -28,13 +28,15 @@ enum value_source {
 	VALUE_CONSTANT, /* a number, or a label id, that is the same for all events of the class */
 	VALUE_FIXED,    /* payload: a number at a constant offset */
 	VALUE_U32,      /* like VALUE_FIXED, but 4 bytes without sign: the most frequent case */
+	VALUE_U64,      /* like VALUE_FIXED, but 8 bytes, as most keys of spans have */
 	VALUE_WALKED,   /* payload: a number behind fields of variable length */
 	VALUE_TEXT,     /* payload: anything else, read as text */
-	VALUE_PART,     /* payload: an element, a member, a count; compiled.parts[index] */
-	VALUE_DERIVED,  /* a derived field */
-	VALUE_COMPUTED, /* a derived field that is computed from the value `index` */
-	VALUE_SPAN,     /* nanoseconds of a span, or no duration; compiled.stops[index] */
-	VALUE_CAPTURED, /* label id; compiled.stops[index / SPAN_CAPTURED_MAX].captured */
+	VALUE_WALKED_TEXT, /* like VALUE_TEXT, where the walk serves other values too */
+	VALUE_PART,        /* payload: an element, a member, a count; compiled.parts[index] */
+	VALUE_DERIVED,     /* a derived field */
+	VALUE_COMPUTED,    /* a derived field that is computed from the value `index` */
+	VALUE_SPAN,        /* nanoseconds of a span, or no duration; compiled.stops[index] */
+	VALUE_CAPTURED,    /* label id; compiled.stops[index / SPAN_CAPTURED_MAX].captured */
 };
 
 enum value_state {
@@ -47,7 +49,7 @@ enum value_state {
 struct value {
 	uint64_t generation;            /* generation of the event that state and read belong to */
 	struct derived_read read;       /* the value that was read; row NULL: not a derived field */
-	struct etw_field_reader reader; /* VALUE_FIXED, VALUE_U32 */
+	struct etw_field_reader reader; /* VALUE_FIXED, VALUE_U32, VALUE_U64 */
 	uint16_t index; /* index of the field in the layout, or as enum value_source says */
 	uint8_t state, type, form; /* enum value_state, value_source, value_form */
 	bool is_signed;
@@ -208,7 +210,8 @@ struct compiled_span {
 	uint16_t keys[SPAN_KEYS_MAX]; /* indexes in compiled.values */
 	uint8_t side;                 /* enum span_side */
 	uint8_t captured_count;
-	bool keep;                        /* the start serves further stops */
+	bool keep;      /* the start serves further stops */
+	bool same_keys; /* its keys are those of the span before it in the array */
 	struct compiled_label_set labels; /* labels to capture; none for SPAN_STOP */
 	/* The members below are about the current event, for SPAN_STOP. */
 	uint8_t state;          /* enum value_state of captured */
@@ -259,8 +262,8 @@ struct compiled_rules {
 	size_t note_count;
 	uint64_t generation;
 	const struct etw_schema *schema;
-	uint16_t last_walked; /* index of the last field that the walk for VALUE_WALKED and
-				 VALUE_PART must reach */
+	uint16_t last_walked; /* index of the last field that the walk for VALUE_WALKED,
+				 VALUE_WALKED_TEXT and VALUE_PART must reach */
 	uint64_t walk;        /* generation of the event that the engine's slices belong to */
 	bool dropped;         /* the configuration drops the events */
 	bool ends_instance;   /* its events end a process */
@@ -389,8 +392,9 @@ bool literal_for(const struct literal *literal, const struct value *value,
 /* Frees the arrays of a draft, which may be empty (compile.c). */
 void draft_free(struct draft *draft);
 
-/* Publishes the statistics of the tables of gauges and spans (engine.c). */
-void engine_publish(struct rule_engine *engine);
+/* Publish the statistics of the tables of spans and of gauges (engine.c). */
+void engine_publish_spans(struct rule_engine *engine);
+void engine_publish_gauges(struct rule_engine *engine);
 
 /* Note for the dry run that an event of the class came, and what a rule did with it (engine.c). */
 void dry_run_event(struct dry_run *dry_run, const struct compiled_rules *compiled);
@@ -445,6 +449,9 @@ bool compile_spans(struct builder *builder);
 /* Returns the index of a field's value in compiled.values, which is added if it is new.
  * NO_VALUE: this class has no such field, or builder->failed. */
 uint16_t compile_find_value(struct builder *builder, const struct field_ref *field);
+
+/* Lets values that take a walk over the payload share it. Call it when all values are found. */
+void compile_share_walk(struct builder *builder);
 
 /* Sets the pointers of values to their parts again, after compiled.parts has moved. */
 void compile_link_parts(struct compiled_rules *compiled);

@@ -98,6 +98,19 @@ static NOINLINE enum value_state read_walked(struct rule_engine *engine,
 	return VALUE_KNOWN;
 }
 
+static NOINLINE enum value_state read_walked_text(struct rule_engine *engine,
+						  struct compiled_rules *compiled,
+						  const struct etw_record *record,
+						  struct value *value)
+{
+	walk_once(engine, compiled, record);
+	if (value->index >= compiled->whole_fields) {
+		return VALUE_CUT;
+	}
+	value->read.slice = engine->slices[value->index];
+	return VALUE_KNOWN;
+}
+
 /* Reads a part of a field. An array that lacks the element that a rule needs is counted as a
  * problem, because the value is then unknown, not 0. */
 static NOINLINE enum value_state read_part(struct rule_engine *engine,
@@ -181,6 +194,7 @@ static inline enum value_state read_by_source(struct rule_engine *engine,
 		return VALUE_KNOWN;
 	case VALUE_FIXED:
 	case VALUE_U32:
+	case VALUE_U64:
 		return read_fixed(record, value);
 	case VALUE_WALKED:
 		return read_walked(engine, compiled, record, value);
@@ -189,6 +203,8 @@ static inline enum value_state read_by_source(struct rule_engine *engine,
 					&value->read.slice) ?
 			       VALUE_KNOWN :
 			       VALUE_CUT;
+	case VALUE_WALKED_TEXT:
+		return read_walked_text(engine, compiled, record, value);
 	case VALUE_PART:
 		return read_part(engine, compiled, record, value);
 	case VALUE_DERIVED:

@@ -175,8 +175,8 @@ static bool is_both(const struct event_pattern *pattern, const char *provider, c
 	size_t size = pattern->provider_size + 1 + pattern->event_size;
 	size_t provider_size = strlen(provider);
 
-	return text_starts_nocase(text, size, provider, provider_size) && provider_size < size &&
-	       text[provider_size] == '/' &&
+	return provider_size < size && text[provider_size] == '/' &&
+	       text_starts_nocase(text, size, provider, provider_size) &&
 	       is_text(text + provider_size + 1, size - provider_size - 1, event);
 }
 

@@ -347,14 +347,18 @@ uint32_t rule_features(const struct rule *rule)
 	return rule->span ? features | span_features(rule->span) : features;
 }
 
-/* Whether the decoders of two labels are the same. Their names may stand for different ones, in two
- * collectors or after a reload. */
-static bool steps_equal(const struct label *a, const struct label *b)
+bool labels_decode_equally(const struct label *a, const struct label *b)
 {
-	bool equal = a->step_count == b->step_count;
+	bool equal = a->source == b->source && a->step_count == b->step_count &&
+		     a->entry_count == b->entry_count &&
+		     (a->source != LABEL_MAP || strcmp(a->text, b->text) == 0);
 
 	for (size_t i = 0; equal && i < a->step_count; i++) {
 		equal = yaml_equal(a->steps[i].itself, b->steps[i].itself);
+	}
+	for (size_t i = 0; equal && i < a->entry_count; i++) {
+		equal = strcmp(a->entries[i].from.text, b->entries[i].from.text) == 0 &&
+			strcmp(a->entries[i].to, b->entries[i].to) == 0;
 	}
 	return equal;
 }
@@ -364,7 +368,7 @@ static bool captured_equal(const struct span *a, const struct span *b)
 	bool equal = yaml_equal(a->captured_at, b->captured_at);
 
 	for (size_t i = 0; equal && i < a->captured_count; i++) {
-		equal = steps_equal(&a->captured[i], &b->captured[i]);
+		equal = labels_decode_equally(&a->captured[i], &b->captured[i]);
 	}
 	return equal;
 }

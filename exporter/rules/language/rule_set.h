@@ -78,6 +78,11 @@ bool rule_set_declare_families(struct rule_set *set, struct etw_error *err);
  * (families.c). */
 bool span_equal(const struct span *a, const struct span *b);
 
+/* Whether two labels make the same texts of a field: their maps or decoders are the same
+ * (families.c). Names of decoders may stand for different ones, in two collectors or after a
+ * reload. */
+bool labels_decode_equally(const struct label *a, const struct label *b);
+
 /* Whether an enabled collector of the set has the family (families.c). */
 bool rule_set_has_family(const struct rule_set *set, const struct family *family);
 
