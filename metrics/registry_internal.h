@@ -71,8 +71,7 @@ void text_add_bucket(struct etw_text *text, const uint64_t *bound, unsigned deci
 
 enum {
 	SEGMENT_FIRST = 4,
-	SEGMENT_COUNT = 24,
-	SAMPLE_BITS = 24, /* bits of a slot that have the number of a sample */
+	SEGMENT_COUNT = 24, /* so the number of a sample has at most 24 bits of its slot */
 	SAMPLE_FIRST = 1 << SEGMENT_FIRST,
 	SAMPLE_END = 1 << SEGMENT_COUNT,
 	NO_SAMPLE = 0,
@@ -92,8 +91,8 @@ enum {
 /* A gauge is hidden if its cell has this value. */
 #define CELL_HIDDEN ((uint64_t)INT64_MIN)
 
-/* The cells of a gauge: its value, then the number of cells_hold() without a cells_release(). */
-enum { GAUGE_VALUE, GAUGE_HOLDS, GAUGE_CELLS };
+/* A gauge has two cells: its value, then the number of cells_hold() without a cells_release(). */
+enum { GAUGE_CELLS = 2 };
 
 /*
  * A hash table of samples. A bucket has two slots; the first is in its low half and is filled
