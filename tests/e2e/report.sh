@@ -90,7 +90,7 @@ END
 # The sample was written by the tests: what its report must say, in each form.
 "$ETWTOOL" report "$work/sample.etl" --format markdown >"$work/sample.md" || fail "markdown: exit $?"
 [ "$(wc -c <"$work/sample.md")" -lt 10000 ] || fail "markdown of $(wc -c <"$work/sample.md") bytes"
-for part in '# etwtool report: `sample.etl`' '- Recorded: 137,654 events in 60.0 s, from 2024-05-14 07:00:00.002 to 07:01:00.000 UTC' \
+for part in '# etwtool report: `sample.etl`' '- Recorded: 139,289 events in 60.0 s, from 2024-05-14 07:00:00.002 to 07:01:00.000 UTC' \
 	'- Machine: `SHOP01`, Windows 10.0 build 17763, 8 processors of 2394 MHz, 16.0 GiB of memory' '- No event was lost' \
 	'- **!** `w3wp.exe` (process 3920) ended with 0xC0000005 (access violation) at 07:00:41.303.' '| Time in disk requests | `sqlservr` | ' \
 	'| `D:\MSSQL\Data\Shop.mdf` | `sqlservr` | '; do

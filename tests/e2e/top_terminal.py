@@ -307,7 +307,7 @@ def keys(tool, sample):
     top.key("\x1b")
     top.until(lambda text: len(table(text)[1]) == len(first), "no filter")
     top.key("x")
-    top.until_shown("137654")  # all events of the sample, exactly
+    top.until_shown("139289")  # all events of the sample, exactly
     top.key("?")
     top.until_shown("bytes written to files", "q  quit")
     top.key("?")

@@ -252,6 +252,22 @@ struct collector {
 	size_t regex_count, regex_capacity;
 };
 
+/* Returns the rule after this one in the metrics of the collector; for NULL the first one. NULL
+ * after the last. */
+static inline const struct rule *collector_next_rule(const struct collector *collector,
+						     const struct rule *rule)
+{
+	size_t at = rule ? (size_t)(rule->metric - collector->metrics) + 1 : 0;
+
+	if (rule && rule + 1 < rule->metric->rules + rule->metric->rule_count) {
+		return rule + 1;
+	}
+	while (at < collector->metric_count && collector->metrics[at].rule_count == 0) {
+		at++;
+	}
+	return at < collector->metric_count ? collector->metrics[at].rules : NULL;
+}
+
 /*
  * Reads a collector from the tree of NAME.yaml. name: the file's name without folder and ".yaml".
  * It takes ownership of the tree, also on failure. All errors are added to the tree's problems; err
@@ -268,10 +284,6 @@ extern const struct yaml_shape collector_shape;
  * fields. All errors are added to the tree's problems; err is set to the first. */
 bool collector_check(struct collector *collector, const struct etw_configured_manifests *manifests,
 		     struct etw_error *err);
-
-/* Returns the rule after this one in the metrics of the collector; for NULL the first one. NULL
- * after the last. */
-const struct rule *collector_next_rule(const struct collector *collector, const struct rule *rule);
 
 /* Adds the kernel flags and groups that enable the events of its rules (needs.c). */
 void collector_add_event_flags(struct collector *collector);

@@ -839,21 +839,6 @@ struct collector *collector_load(struct yaml_tree *tree, const char *name, struc
 	return collector;
 }
 
-const struct rule *collector_next_rule(const struct collector *collector, const struct rule *rule)
-{
-	const struct metric *metric = rule ? rule->metric : collector->metrics;
-	const struct metric *end = collector->metrics + collector->metric_count;
-
-	if (rule && rule + 1 < metric->rules + metric->rule_count) {
-		return rule + 1;
-	}
-	metric += rule ? 1 : 0;
-	while (metric < end && metric->rule_count == 0) {
-		metric++;
-	}
-	return metric < end ? metric->rules : NULL;
-}
-
 void collector_free(struct collector *collector)
 {
 	if (!collector) {
