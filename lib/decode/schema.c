@@ -201,7 +201,7 @@ static int find_field(const struct etw_field *fields, unsigned first, unsigned e
 	return -1;
 }
 
-unsigned etw_schema_end_of_whole(const struct etw_schema *schema, unsigned whole)
+unsigned schema_end_of_whole(const struct etw_schema *schema, unsigned whole)
 {
 	unsigned end = 0;
 
@@ -223,7 +223,7 @@ int etw_schema_find_field(const struct etw_schema *schema, const char *name)
 static uint32_t string_size(unsigned type, const uint8_t *at, uint32_t left)
 {
 	if (type == ETW_FIELD_WSTRING) {
-		uint32_t length = 2 * (uint32_t)etw_utf16_length(at, left / 2);
+		uint32_t length = 2 * (uint32_t)utf16_length(at, left / 2);
 
 		return left - length >= 2 ? length + 2 : left;
 	} else {

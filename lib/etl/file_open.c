@@ -465,7 +465,7 @@ struct etw_file *etl_file_open_shared(const struct os_file *from, const char *pa
 	return file;
 }
 
-struct etw_file *etw_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
+struct etw_file *etl_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
 				   struct etw_error *err)
 {
 	struct etw_file *file = calloc(1, sizeof *file);

@@ -279,11 +279,11 @@ static void anonymise_one(void *context, const struct seen_event *event)
 	assert_true(answer == ANONYMISE_SAME || answer == ANONYMISE_REPLACED);
 	run->records++;
 	if (run->same && event->record->index > 0) { /* the writer has a header of its own */
-		etw_writer_add_raw(run->same, 0, event->record->raw_time, event->bytes,
+		etl_writer_add_raw(run->same, 0, event->record->raw_time, event->bytes,
 				   event->size);
 	}
 	if (run->changed && event->record->index > 0) {
-		etw_writer_add_raw(run->changed, 0, event->record->raw_time, bytes, size);
+		etl_writer_add_raw(run->changed, 0, event->record->raw_time, bytes, size);
 	}
 	again = read_again(event, bytes, size);
 	if (!is_about_events(event->record)) {

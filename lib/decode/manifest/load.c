@@ -166,8 +166,8 @@ static const struct etw_manifest *manifest_of(struct etw_source *source)
 	os_mutex_lock(&source->reading);
 	manifest = atomic_load_explicit(&source->manifest, memory_order_relaxed);
 	if (!manifest) {
-		manifest = etw_manifest_read_checked(source->file->text, source->file->size, NULL,
-						     NULL);
+		manifest =
+			manifest_read_checked(source->file->text, source->file->size, NULL, NULL);
 		atomic_store_explicit(&source->manifest, manifest, memory_order_release);
 	}
 	os_mutex_unlock(&source->reading);
@@ -291,7 +291,7 @@ static bool add_text(struct etw_configured_manifests *configured, const char *pa
 										    NULL,
 							&file };
 	struct etw_error why = { 0 };
-	struct etw_manifest *manifest = etw_manifest_read_checked(xml, size, &warnings, &why);
+	struct etw_manifest *manifest = manifest_read_checked(xml, size, &warnings, &why);
 
 	if (!manifest) {
 		enum etw_error_code code = why.code == ETW_ERROR_FORMAT ? ETW_ERROR_CONFIG :
