@@ -17,6 +17,7 @@
 
 #include "base/cursor.h"
 #include "lib/decode/event_info.h"
+#include "lib/decode/event_schema.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/manifest/manifest.h"
 #include "lib/decode/trace_schemas.h"
