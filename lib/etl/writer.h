@@ -25,16 +25,15 @@
 #include "base/os.h"
 #include "lib/source/event_record.h"
 
-/* ---- a record (out_record.c) ---- */
-
 /*
+ * ---- a record (out_record.c) ----
+ *
  * The bytes of one record: its header by type, then extended items, then the payload. struct
  * etw_out_record describes its contents.
  */
 
-enum {
-	ETL_SYSTEM_HEADER_SIZE = 32
-}; /* bytes of the header of a SYSTEM record without additional fields */
+/* Bytes of the header of a SYSTEM record without additional fields. */
+enum { ETL_SYSTEM_HEADER_SIZE = 32 };
 
 /* Writes exactly etw_out_record_size() bytes, at most 65,535, to at. pointer_size: used if the
  * record has 0. */
