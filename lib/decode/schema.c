@@ -465,8 +465,8 @@ static uint32_t take_with_length(const struct walk *walk, const struct etw_field
  * Fills the slice of the field that starts at *offset, and moves *offset past the field. Returns
  * false if the payload does not contain the whole field.
  */
-static bool take(const struct walk *walk, const struct etw_field *field, uint32_t *offset,
-		 struct etw_field_slice *slice)
+static bool take_field(const struct walk *walk, const struct etw_field *field, uint32_t *offset,
+		       struct etw_field_slice *slice)
 {
 	const uint8_t *start = walk->record->payload + *offset;
 	const uint8_t *at = start;
@@ -617,7 +617,7 @@ static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uin
 			*offset += field->size[wide];
 			i++;
 		} else if (field->type != ETW_FIELD_STRUCT) {
-			if (!take(walk, field, offset, &walk->slices[i]) &&
+			if (!take_field(walk, field, offset, &walk->slices[i]) &&
 			    !take_left_out(walk, i, *offset)) {
 				return i;
 			}
