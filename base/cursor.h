@@ -90,9 +90,8 @@ static inline uint64_t cursor_pointer(struct cursor *c, uint8_t pointer_size)
 
 /* ---- stores ---- */
 
-/*
- * Little-endian stores, byte by byte: the counterparts of etw_load_u16() and the like.
- */
+/* Store an integer in little-endian order, at any alignment, as etw_load_u16() and the like load
+ * it. */
 
 static inline void store_u16(uint8_t *at, uint16_t value)
 {

@@ -168,7 +168,7 @@ bool file_is_folder(const char *path)
 /* ---- what is missing of a path ---- */
 
 /* A search for a name among the entries of a folder. */
-struct look {
+struct name_search {
 	const char *name;
 	bool exists;  /* the folder exists */
 	bool present; /* an entry has exactly this name */
@@ -177,39 +177,40 @@ struct look {
 	struct etw_text first; /* the first name by strcmp() that does not begin with a dot */
 };
 
-static bool look_at(void *context, const char *name)
+static bool compare_name(void *context, const char *name)
 {
-	struct look *look = context;
-	const char *best = look->nearest.best;
+	struct name_search *search = context;
+	const char *best = search->nearest.best;
 
-	look->exists = true;
-	look->present |= strcmp(name, look->name) == 0;
+	search->exists = true;
+	search->present |= strcmp(name, search->name) == 0;
 	if (name[0] == '.') {
 		return true;
 	}
-	nearest_offer(&look->nearest, name);
-	if (look->nearest.best != best) {
-		text_clear(&look->best);
-		text_add_string(&look->best, name);
-		look->nearest.best = look->best.data;
+	nearest_offer(&search->nearest, name);
+	if (search->nearest.best != best) {
+		text_clear(&search->best);
+		text_add_string(&search->best, name);
+		search->nearest.best = search->best.data;
 	}
-	if (!look->first.data || strcmp(name, look->first.data) < 0) {
-		text_clear(&look->first);
-		text_add_string(&look->first, name);
+	if (!search->first.data || strcmp(name, search->first.data) < 0) {
+		text_clear(&search->first);
+		text_add_string(&search->first, name);
 	}
 	return true;
 }
 
-static void look_into(struct look *look, const char *folder, const char *name)
+static void search_folder(struct name_search *search, const char *folder, const char *name)
 {
-	*look = (struct look){ .name = name, .nearest = { .word = name, .size = strlen(name) } };
-	os_folder_list(folder[0] != '\0' ? folder : ".", look_at, look);
+	*search = (struct name_search){ .name = name,
+					.nearest = { .word = name, .size = strlen(name) } };
+	os_folder_list(folder[0] != '\0' ? folder : ".", compare_name, search);
 }
 
-static void look_done(struct look *look)
+static void name_search_done(struct name_search *search)
 {
-	text_free(&look->best);
-	text_free(&look->first);
+	text_free(&search->best);
+	text_free(&search->first);
 }
 
 /* Cuts separators off the end of a path and returns its last component. */
@@ -225,23 +226,23 @@ static char *cut_name(char *path)
 
 /* Says that a name is not in a folder. shown: the folder as the user wrote it. */
 static void add_hint(struct etw_text *out, const char *shown, bool whole, bool examples,
-		     const struct look *look)
+		     const struct name_search *search)
 {
 	if (!whole) {
 		text_add_string(out, "; there is no folder '");
 		text_add_shown(out, shown);
-		text_add_shown(out, look->name);
+		text_add_shown(out, search->name);
 		text_add_string(out, "'");
 	}
-	if (look->nearest.best) {
+	if (search->nearest.best) {
 		text_add_string(out, "; did you mean '");
 		text_add_shown(out, shown);
-		text_add_shown(out, look->nearest.best);
+		text_add_shown(out, search->nearest.best);
 		text_add_string(out, "'?");
-	} else if (whole && examples && look->first.data) {
+	} else if (whole && examples && search->first.data) {
 		text_add_string(out, "; there is '");
 		text_add_shown(out, shown);
-		text_add_shown(out, look->first.data);
+		text_add_shown(out, search->first.data);
 		text_add_string(out, "', for example");
 	} else if (whole && examples) {
 		text_add_string(out, "; the folder is empty");
@@ -260,18 +261,18 @@ static void look_for(const char *beside, const char *given, bool examples, struc
 	for (bool more = !path.failed && path.data; more; whole = false) {
 		char *name = cut_name(path.data);
 		char *folder = text_duplicate(path.data, (size_t)(name - path.data));
-		struct look look = { .exists = false };
+		struct name_search search = { .exists = false };
 
 		more = folder && name > path.data + own;
 		if (folder) {
-			look_into(&look, folder, name);
+			search_folder(&search, folder, name);
 		}
-		if (look.exists && !look.present) {
+		if (search.exists && !search.present) {
 			add_hint(out, folder + (strlen(folder) < own ? 0 : own), whole, examples,
-				 &look);
+				 &search);
 		}
-		more = more && !look.exists;
-		look_done(&look);
+		more = more && !search.exists;
+		name_search_done(&search);
 		free(folder);
 		*name = '\0';
 	}

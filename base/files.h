@@ -44,9 +44,7 @@ bool file_is_folder(const char *path);
 /*
  * Suggests what a path that does not exist may have meant: the most similar name in the deepest
  * folder of the path that exists.
- */
-
-/*
+ *
  * Adds a hint to a sentence: "; did you mean 'my-collectors'?", or "; there is no folder
  * 'my-colectors'; did you mean 'my-collectors'?". Adds nothing if there is none, or if the path
  * exists. The last component may be a pattern.

@@ -44,7 +44,7 @@ enum {
 	TEXT_OVERHEAD_SIZE = 80,
 };
 
-struct entry {
+struct text_entry {
 	const char *text; /* in an arena, NUL-terminated */
 	uint32_t size;
 	_Atomic(int64_t) note;
@@ -64,7 +64,7 @@ struct arena {
 
 struct intern {
 	/* Stored with release after the chunk was allocated; read with acquire. */
-	_Atomic(struct entry *) chunks[CHUNK_COUNT];
+	_Atomic(struct text_entry *) chunks[CHUNK_COUNT];
 	_Atomic(struct table *) table;
 	uint64_t seed;
 	size_t budget_bytes;
@@ -95,7 +95,7 @@ static unsigned chunk_of(uint32_t id, size_t *index)
 	return top - CHUNK_FIRST_BITS;
 }
 
-static struct entry *entry_of(const struct intern *intern, uint32_t id)
+static struct text_entry *entry_of(const struct intern *intern, uint32_t id)
 {
 	size_t index;
 	unsigned chunk = chunk_of(id, &index);
@@ -123,7 +123,7 @@ static uint32_t find(const struct intern *intern, const char *text, size_t size,
 			return INTERN_NONE;
 		}
 		if ((uint32_t)(slot >> 32) == hash) {
-			const struct entry *entry = entry_of(intern, (uint32_t)slot);
+			const struct text_entry *entry = entry_of(intern, (uint32_t)slot);
 
 			if (entry->size == size && memcmp(entry->text, text, size) == 0) {
 				return (uint32_t)slot;
@@ -187,11 +187,11 @@ static bool reserve_slot(struct intern *intern, uint32_t count)
 }
 
 /* Returns the entry for a new id; NULL when memory runs out. Call it with the mutex held. */
-static struct entry *reserve_entry(struct intern *intern, uint32_t id)
+static struct text_entry *reserve_entry(struct intern *intern, uint32_t id)
 {
 	size_t index;
 	unsigned chunk = chunk_of(id, &index);
-	struct entry *entries;
+	struct text_entry *entries;
 
 	if (chunk >= CHUNK_COUNT) {
 		return NULL;
@@ -267,7 +267,7 @@ static bool affordable(const struct intern *intern, size_t size)
 static uint32_t add_new(struct intern *intern, const char *text, size_t size, uint32_t hash)
 {
 	uint32_t id = (uint32_t)atomic_load_explicit(&intern->count, memory_order_relaxed);
-	struct entry *entry;
+	struct text_entry *entry;
 	const char *copy;
 
 	if (id == INTERN_FULL || size >= UINT32_MAX) {
@@ -295,7 +295,7 @@ struct intern *intern_new(size_t budget_bytes, struct etw_error *err)
 {
 	struct intern *intern = calloc(1, sizeof *intern);
 	struct table *table = table_new(TABLE_SLOTS_MIN);
-	struct entry *empty;
+	struct text_entry *empty;
 
 	if (!intern || !table) {
 		goto fail;
@@ -398,7 +398,7 @@ uint32_t intern_own(struct intern *intern, const char *string)
 
 const char *intern_text(const struct intern *intern, uint32_t id, size_t *size)
 {
-	const struct entry *entry;
+	const struct text_entry *entry;
 
 	assert(id < atomic_load_explicit(&intern->count, memory_order_relaxed));
 	entry = entry_of(intern, id);

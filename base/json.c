@@ -270,7 +270,7 @@ static void skip_blanks(struct reader *reader)
 	}
 }
 
-static bool take(struct reader *reader, char c)
+static bool take_char(struct reader *reader, char c)
 {
 	if (reader->at < reader->end && *reader->at == c) {
 		reader->at++;
@@ -334,7 +334,7 @@ static bool read_escape(struct reader *reader)
 	static const char meanings[] = "\"\\/\b\f\n\r\t";
 	const char *found;
 
-	if (take(reader, 'u')) {
+	if (take_char(reader, 'u')) {
 		return read_unicode(reader);
 	}
 	found = reader->at < reader->end && *reader->at != '\0' ? strchr(escapes, *reader->at) :
@@ -352,11 +352,11 @@ static bool read_text(struct reader *reader, const char **text, size_t *size)
 {
 	char *start = reader->next_byte;
 
-	while (!take(reader, '"')) {
+	while (!take_char(reader, '"')) {
 		uint32_t codepoint;
 		size_t taken;
 
-		if (take(reader, '\\')) {
+		if (take_char(reader, '\\')) {
 			if (!read_escape(reader)) {
 				return false;
 			}
@@ -396,16 +396,16 @@ static bool read_number(struct reader *reader, struct etw_json_value *value)
 {
 	const char *start = reader->at;
 
-	take(reader, '-');
-	if (!take(reader, '0') && skip_digits(reader) == 0) {
+	take_char(reader, '-');
+	if (!take_char(reader, '0') && skip_digits(reader) == 0) {
 		return expected(reader, "a value");
 	}
-	if (take(reader, '.') && skip_digits(reader) == 0) {
+	if (take_char(reader, '.') && skip_digits(reader) == 0) {
 		return expected(reader, "a digit");
 	}
-	if (take(reader, 'e') || take(reader, 'E')) {
-		if (!take(reader, '-')) {
-			take(reader, '+');
+	if (take_char(reader, 'e') || take_char(reader, 'E')) {
+		if (!take_char(reader, '-')) {
+			take_char(reader, '+');
 		}
 		if (skip_digits(reader) == 0) {
 			return expected(reader, "a digit");
@@ -444,24 +444,24 @@ static bool read_members(struct reader *reader, struct etw_json_value *parent, c
 		return expected(reader, "fewer levels");
 	}
 	skip_blanks(reader);
-	while (!take(reader, closing)) {
+	while (!take_char(reader, closing)) {
 		struct etw_json_value *value;
 		const char *key = NULL;
 		size_t key_size;
 
-		if (parent->count > 0 && !take(reader, ',')) {
+		if (parent->count > 0 && !take_char(reader, ',')) {
 			return expected(reader, closing == '}' ? "a comma or }" : "a comma or ]");
 		}
 		skip_blanks(reader);
 		if (closing == '}') {
-			if (!take(reader, '"')) {
+			if (!take_char(reader, '"')) {
 				return expected(reader, "a key in quotes");
 			}
 			if (!read_text(reader, &key, &key_size)) {
 				return false;
 			}
 			skip_blanks(reader);
-			if (!take(reader, ':')) {
+			if (!take_char(reader, ':')) {
 				return expected(reader, "a colon");
 			}
 		}
@@ -482,15 +482,15 @@ static bool read_members(struct reader *reader, struct etw_json_value *parent, c
 static bool read_value(struct reader *reader, struct etw_json_value *value)
 {
 	skip_blanks(reader);
-	if (take(reader, '{')) {
+	if (take_char(reader, '{')) {
 		value->type = JSON_OBJECT;
 		return read_members(reader, value, '}');
 	}
-	if (take(reader, '[')) {
+	if (take_char(reader, '[')) {
 		value->type = JSON_ARRAY;
 		return read_members(reader, value, ']');
 	}
-	if (take(reader, '"')) {
+	if (take_char(reader, '"')) {
 		value->type = JSON_TEXT;
 		return read_text(reader, &value->text, &value->size);
 	}

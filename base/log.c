@@ -450,7 +450,7 @@ static void write_dropped(struct log_queue *queue, uint64_t dropped)
 
 /* Takes the oldest line and the number of dropped lines, and waits for them. Returns false if the
  * queue is closing and empty. */
-static bool take(struct log_queue *queue, struct waiting_line *line, uint64_t *dropped)
+static bool take_line(struct log_queue *queue, struct waiting_line *line, uint64_t *dropped)
 {
 	bool taken;
 
@@ -478,7 +478,7 @@ static void run(void *context)
 	struct waiting_line line;
 	uint64_t dropped;
 
-	while (take(queue, &line, &dropped)) {
+	while (take_line(queue, &line, &dropped)) {
 		queue->write(queue->context, line.level, line.text, line.size);
 		free(line.text);
 		if (dropped > 0) {

@@ -11,10 +11,9 @@
  * escaped, and quoted unless it is a plain word, so that a value can never form a line or a field.
  * Any thread may log; each line is written with one call.
  *
- * Repeated messages cannot fill the disk: after LOG_LINES_A_MINUTE lines with one message
- * (base/log.h) further ones are suppressed until the minute has ended. Then one line has the
- * same message and suppressed=NUMBER. Debug lines are not limited, because users who enable them
- * need every line.
+ * Repeated messages cannot fill the disk: after LOG_LINES_A_MINUTE lines with one message, further
+ * ones are suppressed until the minute has ended. Then one line has the same message and
+ * suppressed=NUMBER. Debug lines are not limited, because users who enable them need every line.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

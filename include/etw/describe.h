@@ -37,22 +37,6 @@ struct etw_inband_manifests *etw_inband_manifests_new(void (*on_forget)(void *co
 						      void *context, struct etw_error *err);
 void etw_inband_manifests_free(struct etw_inband_manifests *inband); /* without on_forget */
 
-/*
- * Passes a record, which may be a chunk of a manifest. If it completes a manifest, returns the name
- * that the manifest has for the record's provider, valid until the next call; else NULL.
- */
-const char *etw_inband_manifests_add(struct etw_inband_manifests *inband,
-				     const struct etw_record *record);
-
-/*
- * Passes a record, which may report the start or the end of a process. Manifests of a process end
- * with it, because the process id may be used again. trusted: the record comes from a recording. In
- * a live session only records of the kernel count, because any process can write the events of
- * Microsoft-Windows-Kernel-Process.
- */
-void etw_inband_manifests_look(struct etw_inband_manifests *inband, const struct etw_record *record,
-			       bool trusted);
-
 /* Any thread. */
 struct etw_inband_statistics {
 	uint64_t entries; /* manifests that are kept */
@@ -76,17 +60,6 @@ void etw_trace_schemas_look(struct etw_trace_schemas *schemas, const struct etw_
 /* Adds the ids of the events without extended items that etw_trace_schemas_look() needs. It also
  * needs all classic events, which have no such ids. */
 void etw_trace_schemas_choose_ids(struct etw_id_choice *ids);
-
-/*
- * For records that can be read only once, before they are decoded: takes only the name of the
- * provider from its traits; the first name is kept. Schemas are not changed.
- */
-void etw_trace_schemas_look_at_name(struct etw_trace_schemas *schemas,
-				    const struct etw_record *record);
-
-/* An event or the operating system claims a name for a provider: the first name is kept. */
-void etw_trace_schemas_claim_name(struct etw_trace_schemas *schemas,
-				  const struct etw_guid *provider, const char *name);
 
 /* Completes the schemas. Call it after the last record. */
 void etw_trace_schemas_finish(struct etw_trace_schemas *schemas);

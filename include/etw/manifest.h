@@ -38,15 +38,6 @@ struct etw_manifest_warnings {
 	void *context;
 };
 
-/*
- * Reads a configured manifest: everything that etw_manifest_read() would leave out is an error.
- * Only faults that are also found in manifests of Windows itself are warnings: an event whose
- * template is missing is left out, the values of a missing map stay numbers, and of two events with
- * the same id, version and opcode the first one counts. warnings may be NULL.
- */
-struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size,
-					       const struct etw_manifest_warnings *warnings,
-					       struct etw_error *err);
 void etw_manifest_free(struct etw_manifest *manifest);
 
 /* Returns the provider name as written; it can be "". index is below the number of providers. */

@@ -47,18 +47,19 @@ void etw_payload_zeros(struct etw_payload *payload, size_t size);
 void etw_payload_guid(struct etw_payload *payload, const struct etw_guid *guid);
 void etw_payload_port(struct etw_payload *payload, uint16_t port); /* big-endian */
 
-/* These functions take UTF-8. Bytes that are not UTF-8 become U+FFFD; write lone surrogates with
- * etw_payload_u16(). */
-/* Adds characters of the text as UTF-16, at most `most` units and only whole characters. Returns
- * the number of units. */
+/*
+ * The following functions take UTF-8. Bytes that are not UTF-8 become U+FFFD; write lone surrogates
+ * with etw_payload_u16().
+ *
+ * etw_payload_utf16() adds characters of the text as UTF-16, at most `most` units and only whole
+ * characters. Returns the number of units.
+ */
 size_t etw_payload_utf16(struct etw_payload *payload, const char *text, size_t size, size_t most);
 void etw_payload_wstring(struct etw_payload *payload,
 			 const char *text); /* UTF-16, NUL-terminated */
 void etw_payload_wchars(struct etw_payload *payload, const char *text,
 			size_t count); /* exactly count units: the text is cut or padded with NULs,
 					  and the last unit is NUL */
-void etw_payload_counted_wstring(struct etw_payload *payload,
-				 const char *text); /* after a u16 with its size in bytes */
 void etw_payload_astring(struct etw_payload *payload,
 			 const char *text); /* the bytes of text and their NUL */
 
@@ -197,10 +198,6 @@ struct etw_out_record {
  * record can have. */
 size_t etw_out_record_size(const struct etw_out_record *record);
 
-/* Writes exactly etw_out_record_size() bytes, at most 65,535, to at. pointer_size: used if the
- * record has 0. */
-void etw_out_record_store(const struct etw_out_record *record, uint8_t pointer_size, uint8_t *at);
-
 bool etw_output_is_standard(const char *path); /* "-"; NULL is allowed */
 
 enum { ETW_LOGFILE_TIME_ZONE_REST = 168 }; /* bytes of TIME_ZONE_INFORMATION after its Bias */
@@ -263,11 +260,6 @@ struct etw_writer *etw_writer_open(const char *path, const struct etw_writer_opt
 				   struct etw_error *err);
 
 void etw_writer_add(struct etw_writer *writer, const struct etw_out_record *record);
-
-/* Adds the bytes of a whole record of another recording, with its header, without padding.
- * raw_time: the raw time in that header. */
-void etw_writer_add_raw(struct etw_writer *writer, uint16_t processor, int64_t raw_time,
-			const void *bytes, size_t size);
 
 /* Sets the losses that the header will report, in place of those of the options. */
 void etw_writer_set_losses(struct etw_writer *writer, uint32_t events, uint32_t buffers);

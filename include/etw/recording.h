@@ -130,10 +130,6 @@ void etw_file_find_repeats(const struct etw_repeat_finder *finder);
  * @pointer_size: 4 or 8 is used for classic payloads; 0: as recorded.
  */
 struct etw_file *etw_file_open(const char *path, uint8_t pointer_size, struct etw_error *err);
-/* Opens several recordings as one, like the files of a set in this order. The error contains the
- * path. */
-struct etw_file *etw_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
-				   struct etw_error *err);
 /* Opens a recording in memory; the bytes must outlive the file. */
 struct etw_file *etw_file_over(const void *bytes, size_t size, uint8_t pointer_size,
 			       struct etw_error *err);

@@ -219,12 +219,6 @@ static inline unsigned etw_field_behind(const struct etw_schema *schema, unsigne
 	return index + 1U + schema->fields[index].span;
 }
 
-/*
- * Returns the end (an index) of the top-level fields that are whole; a structure is whole if all
- * its members are. `whole`: the first field that is not whole, as etw_fields_walk() returns it.
- */
-unsigned etw_schema_end_of_whole(const struct etw_schema *schema, unsigned whole);
-
 /* Returns the bytes of one unit of the field's lengths: 2 for UTF-16, otherwise 1. */
 uint32_t etw_field_unit_size(const struct etw_field *field);
 
@@ -462,11 +456,6 @@ enum etw_field_path_result etw_field_path_locate(const struct etw_schema *schema
 						 const struct etw_record *record,
 						 struct etw_field_slice *slices,
 						 struct etw_field_slice *slice, uint32_t *count);
-
-/* ---- UTF-16LE, at any alignment, with or without paired surrogates ---- */
-
-/* Returns the number of units (of two bytes) before the first NUL, at most `units`. */
-size_t etw_utf16_length(const uint8_t *at, size_t units);
 
 enum { ETW_SID_SIZE_MOST = 8 + 4 * 15 };
 

@@ -796,7 +796,7 @@ bool etw_encode_changed(const struct etw_schema *schema, const struct etw_record
 		whole = etw_fields_walk(schema, schema->field_count - 1U, record, encoder.slices,
 					NULL);
 	}
-	end = etw_schema_end_of_whole(schema, whole);
+	end = schema_end_of_whole(schema, whole);
 	for (size_t i = 0; i < change_count; i++) {
 		if (changes[i].index >= end) {
 			error_set(err, ETW_ERROR_FORMAT, "the payload ends before or in %s",

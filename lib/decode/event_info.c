@@ -160,7 +160,7 @@ bool etw_event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset,
 		return false;
 	}
 	bytes += offset;
-	units = etw_utf16_length(bytes, (size - offset) / 2);
+	units = utf16_length(bytes, (size - offset) / 2);
 	while (units > 0 && etw_load_u16(bytes + 2 * (units - 1)) == ' ') {
 		units--;
 	}

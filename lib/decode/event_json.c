@@ -18,6 +18,7 @@
 #include <etw/manifest.h>
 
 #include "base/json.h"
+#include "lib/decode/schema.h"
 
 const char *etw_schema_origin_name(const struct etw_schema *schema)
 {
@@ -153,7 +154,7 @@ void etw_event_fields_locate(struct etw_event_fields *fields, const struct etw_s
 		return;
 	}
 	whole = etw_fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
-	end = etw_schema_end_of_whole(schema, whole);
+	end = schema_end_of_whole(schema, whole);
 	fields->end = end;
 	/* The payload ended inside a field, which can be a structure. */
 	fields->truncated =

@@ -56,8 +56,7 @@ static const struct etw_schema *ask_system(const struct etw_schema_origins *orig
 	}
 	schema = origins->system.schema(origins->system.context, record, &answer);
 	if (answer.provider_name && origins->trace) {
-		etw_trace_schemas_claim_name(origins->trace, record->provider,
-					     answer.provider_name);
+		trace_schemas_claim_name(origins->trace, record->provider, answer.provider_name);
 	}
 	if (terms) {
 		terms->later = answer.later;
@@ -185,14 +184,14 @@ void etw_event_schema_learn(const struct etw_schema_origins *origins,
 	const char *name;
 
 	if (record->extended) {
-		etw_trace_schemas_look_at_name(origins->trace, record);
+		trace_schemas_look_at_name(origins->trace, record);
 	}
 	if (etw_process_change_possible(record)) {
-		etw_inband_manifests_look(origins->inband, record, !origins->live);
+		inband_manifests_look(origins->inband, record, !origins->live);
 	}
-	name = etw_inband_manifests_add(origins->inband, record);
+	name = inband_manifests_add(origins->inband, record);
 	if (name) {
-		etw_trace_schemas_claim_name(origins->trace, record->provider, name);
+		trace_schemas_claim_name(origins->trace, record->provider, name);
 	}
 }
 

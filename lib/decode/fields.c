@@ -196,7 +196,7 @@ static void add_one(const struct etw_field *field, const struct etw_field_slice 
 		}
 		break;
 	case ETW_FIELD_WSTRING:
-		text_add_utf16(out, slice->at, etw_utf16_length(slice->at, slice->size / 2));
+		text_add_utf16(out, slice->at, utf16_length(slice->at, slice->size / 2));
 		break;
 	case ETW_FIELD_ASTRING:
 		add_narrow(slice->at, narrow_length(slice->at, slice->size), out);

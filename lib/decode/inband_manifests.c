@@ -370,8 +370,8 @@ static bool make_announcements(struct etw_inband_manifests *inband)
 	return inband->announcements != NULL;
 }
 
-const char *etw_inband_manifests_add(struct etw_inband_manifests *inband,
-				     const struct etw_record *record)
+const char *inband_manifests_add(struct etw_inband_manifests *inband,
+				 const struct etw_record *record)
 {
 	uint64_t incomplete = inband->assembly.dropped;
 	struct etw_text xml = { 0 };
@@ -428,8 +428,8 @@ static void remove_announcement(struct etw_inband_manifests *inband, size_t inde
 	}
 }
 
-void etw_inband_manifests_look(struct etw_inband_manifests *inband, const struct etw_record *record,
-			       bool trusted)
+void inband_manifests_look(struct etw_inband_manifests *inband, const struct etw_record *record,
+			   bool trusted)
 {
 	uint32_t process_id;
 	int64_t time;

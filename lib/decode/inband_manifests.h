@@ -43,6 +43,22 @@ enum {
 
 struct etw_inband_manifests; /* opaque */
 
+/*
+ * Passes a record, which may be a chunk of a manifest. If it completes a manifest, returns the name
+ * that the manifest has for the record's provider, valid until the next call; else NULL.
+ */
+const char *inband_manifests_add(struct etw_inband_manifests *inband,
+				 const struct etw_record *record);
+
+/*
+ * Passes a record, which may report the start or the end of a process. Manifests of a process end
+ * with it, because the process id may be used again. trusted: the record comes from a recording. In
+ * a live session only records of the kernel count, because any process can write the events of
+ * Microsoft-Windows-Kernel-Process.
+ */
+void inband_manifests_look(struct etw_inband_manifests *inband, const struct etw_record *record,
+			   bool trusted);
+
 /* Returns whether any manifest has arrived. Before the first one, no event has a schema here. */
 bool inband_manifests_any(const struct etw_inband_manifests *inband);
 

@@ -92,7 +92,7 @@ static _Noreturn void damaged(const char *word, const char *why)
 
 /* Takes the next of `most` elements of the table and returns its index. Aborts and names the word
  * if all are taken. */
-static unsigned take(unsigned *count, unsigned most, const char *word)
+static unsigned next_element(unsigned *count, unsigned most, const char *word)
 {
 	if (*count == most) {
 		damaged(word, "is more than kernel_class.c has room for");
@@ -181,7 +181,8 @@ static enum etw_kernel_class class_of_name(const char *name)
 
 static struct class_row *add_class(const char *name)
 {
-	struct class_row *class = &table.classes[take(&table.class_count, CLASSES_MOST, name)];
+	struct class_row *class =
+		&table.classes[next_element(&table.class_count, CLASSES_MOST, name)];
 
 	class->name = name;
 	class->class = class_of_name(name);
@@ -192,7 +193,8 @@ static struct class_row *add_class(const char *name)
 
 static void add_event(struct class_row *class, const char *opcode, const char *name)
 {
-	struct event_name *event = &table.events[take(&table.event_count, EVENTS_MOST, name)];
+	struct event_name *event =
+		&table.events[next_element(&table.event_count, EVENTS_MOST, name)];
 
 	event->opcode = byte_of(opcode);
 	event->name = name;
@@ -204,7 +206,7 @@ static struct kernel_layout *add_layout(struct reader *reader)
 	char *opcodes = next_word(reader);
 	char *version = next_word(reader), *name;
 	struct kernel_layout *layout =
-		&table.layouts[take(&table.layout_count, LAYOUTS_MOST, opcodes)];
+		&table.layouts[next_element(&table.layout_count, LAYOUTS_MOST, opcodes)];
 
 	if (*version != 'v') {
 		damaged(version, "is no version");
@@ -274,7 +276,8 @@ static void add_field(struct etw_schema *schema, const char *name, char *type)
 		{ "sid", ETW_FIELD_KERNEL_SID, false }, { "bin", ETW_FIELD_BINARY, true },
 	};
 	enum { TYPES = sizeof types / sizeof types[0] };
-	struct etw_field *field = &table.fields[take(&table.field_count, FIELDS_MOST, name)];
+	struct etw_field *field =
+		&table.fields[next_element(&table.field_count, FIELDS_MOST, name)];
 	char *count = cut(type, '[');
 	unsigned row = 0;
 

@@ -201,7 +201,7 @@ static int find_field(const struct etw_field *fields, unsigned first, unsigned e
 	return -1;
 }
 
-unsigned etw_schema_end_of_whole(const struct etw_schema *schema, unsigned whole)
+unsigned schema_end_of_whole(const struct etw_schema *schema, unsigned whole)
 {
 	unsigned end = 0;
 
@@ -223,7 +223,7 @@ int etw_schema_find_field(const struct etw_schema *schema, const char *name)
 static uint32_t string_size(unsigned type, const uint8_t *at, uint32_t left)
 {
 	if (type == ETW_FIELD_WSTRING) {
-		uint32_t length = 2 * (uint32_t)etw_utf16_length(at, left / 2);
+		uint32_t length = 2 * (uint32_t)utf16_length(at, left / 2);
 
 		return left - length >= 2 ? length + 2 : left;
 	} else {
@@ -465,8 +465,8 @@ static uint32_t take_with_length(const struct walk *walk, const struct etw_field
  * Fills the slice of the field that starts at *offset, and moves *offset past the field. Returns
  * false if the payload does not contain the whole field.
  */
-static bool take(const struct walk *walk, const struct etw_field *field, uint32_t *offset,
-		 struct etw_field_slice *slice)
+static bool take_field(const struct walk *walk, const struct etw_field *field, uint32_t *offset,
+		       struct etw_field_slice *slice)
 {
 	const uint8_t *start = walk->record->payload + *offset;
 	const uint8_t *at = start;
@@ -633,7 +633,7 @@ static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uin
 			*offset += size;
 			i++;
 		} else if (field->type != ETW_FIELD_STRUCT) {
-			if (!take(walk, field, offset, &walk->slices[i]) &&
+			if (!take_field(walk, field, offset, &walk->slices[i]) &&
 			    !take_left_out(walk, i, *offset)) {
 				return i;
 			}

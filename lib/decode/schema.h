@@ -53,6 +53,12 @@ bool value_map_text(const struct etw_value_map *map, uint64_t value, struct etw_
  */
 uint16_t fields_place(struct etw_field *fields, uint16_t count);
 
+/*
+ * Returns the end (an index) of the top-level fields that are whole; a structure is whole if all
+ * its members are. `whole`: the first field that is not whole, as etw_fields_walk() returns it.
+ */
+unsigned schema_end_of_whole(const struct etw_schema *schema, unsigned whole);
+
 /* Returns whether length_type says where the field ends. */
 bool field_has_length(const struct etw_field *field);
 
@@ -127,6 +133,9 @@ bool encode_is_same(const struct etw_field *field, const struct etw_field_slice 
 		    const struct etw_json_value *value);
 
 /* ---- values as text (text_forms.c) ---- */
+
+/* Returns the number of units (of two bytes) before the first NUL, at most `units`. */
+size_t utf16_length(const uint8_t *at, size_t units);
 
 /* Adds UTF-16LE units, at any alignment, as UTF-8, NULs included. Each unpaired surrogate becomes
  * U+FFFD. */

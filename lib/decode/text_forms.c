@@ -75,7 +75,7 @@ static inline bool convert_ascii(const uint8_t *at, char out[AT_ONCE])
 
 #endif
 
-size_t etw_utf16_length(const uint8_t *at, size_t units)
+size_t utf16_length(const uint8_t *at, size_t units)
 {
 	size_t length = 0;
 

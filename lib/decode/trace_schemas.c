@@ -443,8 +443,7 @@ static void look_at_process(struct etw_trace_schemas *schemas, const struct etw_
 	}
 }
 
-void etw_trace_schemas_look_at_name(struct etw_trace_schemas *schemas,
-				    const struct etw_record *record)
+void trace_schemas_look_at_name(struct etw_trace_schemas *schemas, const struct etw_record *record)
 {
 	struct etw_extended_item item;
 	struct etw_text name = { 0 };
@@ -483,15 +482,15 @@ void etw_trace_schemas_look(struct etw_trace_schemas *schemas, const struct etw_
 		look_at_process(schemas, record);
 		return;
 	}
-	etw_trace_schemas_look_at_name(schemas, record);
+	trace_schemas_look_at_name(schemas, record);
 	look_at_process(schemas, record);
 	if (record->id == ETW_MANIFEST_EVENT_ID) {
 		look_at_manifest(schemas, record);
 	}
 }
 
-void etw_trace_schemas_claim_name(struct etw_trace_schemas *schemas,
-				  const struct etw_guid *provider, const char *name)
+void trace_schemas_claim_name(struct etw_trace_schemas *schemas, const struct etw_guid *provider,
+			      const char *name)
 {
 	struct etw_text copy = { 0 };
 

@@ -23,6 +23,16 @@
 
 struct etw_trace_schemas; /* opaque */
 
+/*
+ * For records that can be read only once, before they are decoded: takes only the name of the
+ * provider from its traits; the first name is kept. Schemas are not changed.
+ */
+void trace_schemas_look_at_name(struct etw_trace_schemas *schemas, const struct etw_record *record);
+
+/* An event or the operating system claims a name for a provider: the first name is kept. */
+void trace_schemas_claim_name(struct etw_trace_schemas *schemas, const struct etw_guid *provider,
+			      const char *name);
+
 /* Returns the provider's name in a manifest of the recording, else in an EventInfo record; NULL if
  * neither has one. */
 const char *trace_schemas_provider_name(const struct etw_trace_schemas *schemas,

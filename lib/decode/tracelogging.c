@@ -49,7 +49,7 @@ enum {
 	CHAINED = 0x80,   /* an out-type follows; for a structure the number of members */
 };
 
-struct entry {
+struct cached_schema {
 	struct etw_schema schema;
 	struct built_fields fields; /* owned */
 	char *event;                /* owned; NULL: the metadata is invalid */
@@ -59,7 +59,7 @@ struct entry {
 };
 
 struct etw_tracelogging_cache {
-	struct entry **entries; /* owned, with the entries */
+	struct cached_schema **entries; /* owned, with the entries */
 	size_t count, capacity;
 	size_t bytes;       /* approximate memory in bytes */
 	struct map by_hash; /* hash of metadata -> index + 1 of the latest entry */
@@ -199,7 +199,7 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 
 /* Fills in the entry from its metadata. Returns false if there is no memory. Invalid metadata gives
  * an entry without event and schema. */
-static bool read_metadata(struct entry *entry)
+static bool read_metadata(struct cached_schema *entry)
 {
 	struct cursor c = cursor_over(entry->metadata, entry->size);
 	size_t total = cursor_u16(&c), name_size = 0;
@@ -236,7 +236,7 @@ static bool read_metadata(struct entry *entry)
 
 /* ---- the cache ---- */
 
-static void free_entry(struct entry *entry)
+static void free_entry(struct cached_schema *entry)
 {
 	if (entry) {
 		free(entry->fields.fields);
@@ -245,9 +245,9 @@ static void free_entry(struct entry *entry)
 	}
 }
 
-static struct entry *new_entry(const struct etw_extended_item *metadata)
+static struct cached_schema *new_entry(const struct etw_extended_item *metadata)
 {
-	struct entry *entry = calloc(1, sizeof *entry + metadata->size);
+	struct cached_schema *entry = calloc(1, sizeof *entry + metadata->size);
 
 	if (!entry) {
 		memory_note_loss();
@@ -264,8 +264,8 @@ static struct entry *new_entry(const struct etw_extended_item *metadata)
 
 static bool make_room(struct etw_tracelogging_cache *cache)
 {
-	struct entry **entries =
-		array_grow(cache->entries, &cache->capacity, cache->count, sizeof(struct entry *));
+	struct cached_schema **entries = array_grow(cache->entries, &cache->capacity, cache->count,
+						    sizeof(struct cached_schema *));
 
 	if (!entries) {
 		return false;
@@ -274,7 +274,7 @@ static bool make_room(struct etw_tracelogging_cache *cache)
 	return true;
 }
 
-static const struct etw_schema *schema_of(const struct entry *entry)
+static const struct etw_schema *schema_of(const struct cached_schema *entry)
 {
 	return entry->event ? &entry->schema : NULL;
 }
@@ -320,7 +320,7 @@ const struct etw_schema *etw_tracelogging_schema(struct etw_tracelogging_cache *
 {
 	uint64_t hash = text_hash((const char *)metadata->data, metadata->size, cache->seed);
 	const uint64_t *known = map_find(&cache->by_hash, hash);
-	struct entry *entry;
+	struct cached_schema *entry;
 	uint64_t *first;
 
 	for (uint64_t at = known ? *known : 0; at != 0; at = entry->next) {

@@ -15,14 +15,14 @@
 /* Groups of header types whose fields have the same offsets here. */
 enum header { HEADER_KERNEL, HEADER_PERFINFO, HEADER_EVENT, HEADER_FULL, HEADERS };
 
-struct place {
+struct field_place {
 	uint8_t offset;
 	uint8_t size; /* bytes; 0: the header has no such field */
 };
 
 struct etw_header_field {
 	const char *name;
-	struct place places[HEADERS];
+	struct field_place places[HEADERS];
 };
 
 /* The version word of kernel records has other bits above its low byte. */
@@ -69,7 +69,7 @@ bool etw_header_field_is_guid(const struct etw_header_field *field)
 	return field->places[HEADER_EVENT].size == sizeof(struct etw_guid);
 }
 
-static struct place place_of(const struct etw_header_field *field, enum etw_record_type type)
+static struct field_place place_of(const struct etw_header_field *field, enum etw_record_type type)
 {
 	switch (type) {
 	case ETW_RECORD_SYSTEM:
@@ -84,7 +84,7 @@ static struct place place_of(const struct etw_header_field *field, enum etw_reco
 	case ETW_RECORD_INSTANCE:
 		return field->places[HEADER_FULL];
 	default:
-		return (struct place){ .size = 0 };
+		return (struct field_place){ .size = 0 };
 	}
 }
 
@@ -98,7 +98,7 @@ uint64_t etw_header_field_most(const struct etw_header_field *field, enum etw_re
 void etw_header_field_set(const struct etw_header_field *field, enum etw_record_type type,
 			  uint64_t value, uint8_t *bytes)
 {
-	struct place place = place_of(field, type);
+	struct field_place place = place_of(field, type);
 
 	for (unsigned i = 0; i < place.size; i++) {
 		bytes[place.offset + i] = (uint8_t)(value >> 8 * i);

@@ -35,11 +35,16 @@ struct etw_file {
 				      logfile headers but the first */
 };
 
-/* Reads the header of an input that is open. On failure the former header is lost. */
+/* Opens several recordings as one, like the files of a set in this order. The error contains the
+ * path. */
+struct etw_file *etl_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
+				   struct etw_error *err);
+
 /* Opens what another handle has open. path: its name in errors. */
 struct etw_file *etl_file_open_shared(const struct os_file *from, const char *path,
 				      uint8_t pointer_size, struct etw_error *err);
 
+/* Reads the header of an input that is open. On failure the former header is lost. */
 bool etl_file_read_header(struct etw_file *file, uint8_t pointer_size, struct etw_error *err);
 
 /* Returns whether a record is a logfile header. */

@@ -115,7 +115,7 @@ static bool is_there(const char *path)
 }
 
 /* Adds the files of the folder that the search takes to the set. */
-static bool look(struct search *search)
+static bool search_folder(struct search *search)
 {
 	struct etw_file_set *set = search->set;
 	struct etw_text folder = { 0 };
@@ -162,7 +162,7 @@ bool etw_file_set_find(struct etw_file_set *set, const char *path, struct etw_er
 		return true;
 	}
 	search.star = (size_t)(star - path);
-	if (!look(&search) || !check_numbers(set, err)) {
+	if (!search_folder(&search) || !check_numbers(set, err)) {
 		etw_file_set_done(set);
 		return false;
 	}
@@ -185,7 +185,7 @@ bool etw_file_set_match(struct etw_file_set *set, const char *path, struct etw_e
 	if (!strpbrk(name, "*?") || strchr(name, ':') || is_there(path)) {
 		return true;
 	}
-	if (!look(&search)) {
+	if (!search_folder(&search)) {
 		etw_file_set_done(set);
 		return false;
 	}
@@ -465,7 +465,7 @@ struct etw_file *etl_file_open_shared(const struct os_file *from, const char *pa
 	return file;
 }
 
-struct etw_file *etw_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
+struct etw_file *etl_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
 				   struct etw_error *err)
 {
 	struct etw_file *file = calloc(1, sizeof *file);

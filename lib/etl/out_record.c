@@ -234,7 +234,7 @@ size_t etw_out_record_size(const struct etw_out_record *record)
 	return header_size(record) + record->payload_size;
 }
 
-void etw_out_record_store(const struct etw_out_record *record, uint8_t pointer_size, uint8_t *at)
+void etl_out_record_store(const struct etw_out_record *record, uint8_t pointer_size, uint8_t *at)
 {
 	uint16_t size = (uint16_t)etw_out_record_size(record);
 

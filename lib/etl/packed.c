@@ -503,8 +503,8 @@ static void show_name(struct contents *contents, const char *name)
 }
 
 /* Lists the files of the archive. */
-static bool look(struct unpacking *unpacking, struct archive *archive, struct contents *contents,
-		 struct etw_error *err)
+static bool list_files(struct unpacking *unpacking, struct archive *archive,
+		       struct contents *contents, struct etw_error *err)
 {
 	struct archive_entry *entry = unpacking->entry;
 	struct contents all = { 0 };
@@ -600,7 +600,7 @@ static bool unpack_one(struct unpacking *unpacking, struct etw_error *err)
 	struct contents contents = { 0 };
 	struct archive *archive =
 		open_archive(unpacking, ZIP, archive_read_support_format_zip_seekable, err);
-	bool good = archive && look(unpacking, archive, &contents, err) &&
+	bool good = archive && list_files(unpacking, archive, &contents, err) &&
 		    must_be_one(unpacking, &contents, err);
 
 	archive_read_free(archive);
@@ -835,7 +835,7 @@ void etw_packed_keep_end(void)
 }
 
 /* Keeps a temporary file for the path. If memory runs out, the file is not kept. */
-static void keep(const char *path, const struct os_file *file)
+static void keep_temporary(const char *path, const struct os_file *file)
 {
 	struct kept *kept = calloc(1, sizeof *kept);
 
@@ -864,7 +864,7 @@ struct os_file *etl_packed_open(const char *path, const struct etl_packed_limits
 	}
 	file = open_new(path, limits, err);
 	if (file && keeping > 0 && os_file_is_temporary(file)) {
-		keep(path, file);
+		keep_temporary(path, file);
 	}
 	return file;
 }

@@ -42,8 +42,6 @@ struct os_file *etl_packed_open(const char *path, const struct etl_packed_limits
 
 /* ---- the stated size (packed_size.c) ---- */
 
-/* What packed files state about their unpacked size. */
-
 /*
  * Returns the size that a file of gzip, xz or zstd states; 0 if it states none. The statement can
  * be wrong. gzip states the size of its last member modulo 4 GiB, xz that of its last stream, zstd

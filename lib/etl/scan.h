@@ -23,9 +23,9 @@
 #include "lib/etl/record.h"
 #include "lib/etl/unpack.h"
 
-/* ---- headers of buffers (buffer_header.c) ---- */
-
 /*
+ * ---- headers of buffers (buffer_header.c) ----
+ *
  * Reads the headers of buffers, and recognises one among other bytes, so that a scan can continue
  * after damage (docs/etl-format.md section 1.3).
  */
@@ -48,7 +48,7 @@ enum etl_buffer_type {
 
 /* Bits of WMI_BUFFER_HEADER.BufferFlag */
 enum etl_buffer_flag {
-	ETL_BUFFER_FLUSH = 0x01, /* the last buffer that a flush wrote */
+	ETL_BUFFER_FLUSH = 0x01,           /* the last buffer that a flush wrote */
 	ETL_BUFFER_PROCESSOR_INDEX = 0x20, /* the number of the processor has 16 bits, not 8 */
 	ETL_BUFFER_COMPRESSED = 0x40,
 };
@@ -58,7 +58,7 @@ void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *byt
 
 /*
  * Returns whether sizes and type are possible for a buffer. Use it only at places where a buffer is
- * expected: of random bytes about one place in 30 million passes, too.
+ * expected, because about one place in 30 million random bytes passes, too.
  */
 bool etl_header_is_plausible(const struct etw_buffer_header *header);
 
@@ -125,6 +125,7 @@ bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_
 
 /* Returns os_file_change() of the first of its files that has changed; NULL if none has. */
 const char *etl_input_change(const struct etl_input *input);
+
 /* ---- buffers ---- */
 
 /* The place of a buffer and its valid part, which is enough to read it again. */

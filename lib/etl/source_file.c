@@ -181,7 +181,7 @@ struct etw_source *etw_source_open_file(const char *path,
 	source->progress.last_time = ETW_RECORD_NO_TIME;
 	source->name = text_duplicate(name, strlen(name));
 	if (source->name && options && options->path_count > 0) {
-		source->file = etw_file_open_all(options->paths, options->path_count,
+		source->file = etl_file_open_all(options->paths, options->path_count,
 						 options->pointer_size, err);
 	} else if (source->name && options && options->bytes) {
 		source->file =

@@ -313,7 +313,7 @@ void etw_writer_add(struct etw_writer *writer, const struct etw_out_record *reco
 	uint8_t *at = place_on_processor(writer, record->processor, size, record->raw_time);
 
 	if (at) {
-		etw_out_record_store(record, writer->options.pointer_size, at);
+		etl_out_record_store(record, writer->options.pointer_size, at);
 	}
 }
 
@@ -330,7 +330,7 @@ void etl_writer_add_payload(struct etw_writer *writer, const struct etw_out_reco
 	etw_writer_add(writer, &whole);
 }
 
-void etw_writer_add_raw(struct etw_writer *writer, uint16_t processor, int64_t raw_time,
+void etl_writer_add_raw(struct etw_writer *writer, uint16_t processor, int64_t raw_time,
 			const void *bytes, size_t size)
 {
 	uint8_t *at = place_on_processor(writer, processor, size, raw_time);
@@ -437,7 +437,7 @@ static void store_first_record(struct etw_writer *writer, const struct etw_paylo
 	at = place(writer, buffer, o->header_buffer_size, etw_out_record_size(&record),
 		   o->start_raw);
 	if (at) {
-		etw_out_record_store(&record, o->pointer_size, at);
+		etl_out_record_store(&record, o->pointer_size, at);
 	}
 }
 
@@ -495,7 +495,7 @@ void etl_writer_add_to_header(struct etw_writer *writer, const struct etw_out_re
 	at = place(writer, &writer->header, writer->options.header_buffer_size,
 		   etw_out_record_size(record), record->raw_time);
 	if (at) {
-		etw_out_record_store(record, writer->options.pointer_size, at);
+		etl_out_record_store(record, writer->options.pointer_size, at);
 	}
 }
 
@@ -705,7 +705,7 @@ bool etw_added_records_keep(struct etw_added_records *added, const struct etw_ou
 	if (!grown || added->bytes.failed) {
 		return error_no_memory(err, "the records to add");
 	}
-	etw_out_record_store(record, pointer_size, added->bytes.bytes + at);
+	etl_out_record_store(record, pointer_size, added->bytes.bytes + at);
 	added->records[added->count++] =
 		(struct etw_added_record){ .raw_time = record->raw_time,
 					   .at = at,
@@ -732,7 +732,7 @@ void etw_added_records_write(struct etw_added_records *added, struct etw_writer 
 	for (size_t i = 0; i < added->count; i++) {
 		const struct etw_added_record *record = &added->records[i];
 
-		etw_writer_add_raw(writer, record->processor, record->raw_time,
+		etl_writer_add_raw(writer, record->processor, record->raw_time,
 				   added->bytes.bytes + record->at, record->size);
 	}
 }

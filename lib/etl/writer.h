@@ -25,16 +25,19 @@
 #include "base/os.h"
 #include "lib/source/event_record.h"
 
-/* ---- a record (out_record.c) ---- */
-
 /*
+ * ---- a record (out_record.c) ----
+ *
  * The bytes of one record: its header by type, then extended items, then the payload. struct
  * etw_out_record describes its contents.
  */
 
-enum {
-	ETL_SYSTEM_HEADER_SIZE = 32
-}; /* bytes of the header of a SYSTEM record without additional fields */
+/* Bytes of the header of a SYSTEM record without additional fields. */
+enum { ETL_SYSTEM_HEADER_SIZE = 32 };
+
+/* Writes exactly etw_out_record_size() bytes, at most 65,535, to at. pointer_size: used if the
+ * record has 0. */
+void etl_out_record_store(const struct etw_out_record *record, uint8_t pointer_size, uint8_t *at);
 
 /*
  * ---- the logfile header (out_record.c) ----
@@ -101,6 +104,11 @@ struct etw_writer *etl_writer_open_with(const char *path, const struct etw_write
 /* Returns the first buffer that was given. The caller may change it before etw_writer_finish(),
  * which writes it again. */
 uint8_t *etl_writer_first_buffer(struct etw_writer *writer);
+
+/* Adds the bytes of a whole record of another recording, with its header, without padding.
+ * raw_time: the raw time in that header. */
+void etl_writer_add_raw(struct etw_writer *writer, uint16_t processor, int64_t raw_time,
+			const void *bytes, size_t size);
 
 /*
  * Adds a whole buffer. bytes: its header and records, `used` bytes; the rest up to `size` is filled

@@ -35,17 +35,17 @@
  * were open at one time.
  */
 
-struct place {
+struct handle_slot {
 	_Atomic(uintptr_t) handle; /* 0: the entry is free */
-	struct place *next;        /* never changes */
+	struct handle_slot *next;  /* never changes */
 };
 
 /* An entry is complete before it is published here with release; readers load with acquire. */
-static _Atomic(struct place *) places;
+static _Atomic(struct handle_slot *) places;
 
 bool face_handle_add(const void *handle, struct etw_error *err)
 {
-	struct place *place;
+	struct handle_slot *place;
 
 	for (place = atomic_load_explicit(&places, memory_order_acquire); place;
 	     place = place->next) {
@@ -66,9 +66,9 @@ bool face_handle_add(const void *handle, struct etw_error *err)
 	return true;
 }
 
-static struct place *find_place(const void *handle)
+static struct handle_slot *find_place(const void *handle)
 {
-	struct place *place = atomic_load_explicit(&places, memory_order_acquire);
+	struct handle_slot *place = atomic_load_explicit(&places, memory_order_acquire);
 
 	while (place &&
 	       atomic_load_explicit(&place->handle, memory_order_acquire) != (uintptr_t)handle) {
@@ -84,7 +84,7 @@ bool face_handle_is_open(const void *handle)
 
 bool face_handle_remove(const void *handle)
 {
-	struct place *place = handle ? find_place(handle) : NULL;
+	struct handle_slot *place = handle ? find_place(handle) : NULL;
 	uintptr_t expected = (uintptr_t)handle;
 
 	return place && atomic_compare_exchange_strong(&place->handle, &expected, 0);

@@ -282,7 +282,7 @@ struct etw_relog *etw_open_relog_bytes(const void *bytes, size_t size, const cha
 
 /* ---- the copy ---- */
 
-static void look(void *context, const struct etw_record *record)
+static void on_first_pass(void *context, const struct etw_record *record)
 {
 	struct etw_relog *relog = context;
 
@@ -296,7 +296,7 @@ static bool learn(struct etw_relog *relog, struct etw_error *err)
 	struct etl_so_far so_far = { 0 };
 	struct etw_kernel_choice choice;
 	struct etw_id_choice ids;
-	struct etw_visitor visitor = { .record_context = relog, .on_record = look };
+	struct etw_visitor visitor = { .record_context = relog, .on_record = on_first_pass };
 	struct etl_buffer buffer;
 	struct etl_scan scan;
 	enum etl_step step;

@@ -7,12 +7,12 @@
  *   provider_win32.c     the exporter's own provider; the canaries of a session
  *   known_win32.c        what a harvest found, on its way to the consumer thread
  *   consume_win32.c      EVENT_RECORD to struct etw_record
- *   snapshot_win32.c     what exists at the start and later: processes, volumes, disks, services
+ *   snapshot_win32.c     what exists at the start and later: processes and their memory, volumes,
+ *                        disks, services
  *   volumes_win32.c      volumes and disks, read directly
  *   services_win32.c     services, read directly
  *   running_win32.c      what runs and is registered on the machine
- *   arguments_win32.c    arguments of providers, for processes that start later
- *   enable_win32.c       providers: enabling, filters, capturing state
+ *   enable_win32.c       providers: enabling, filters, arguments, capturing state
  *   session_win32.c      the session: start, stale sessions, stop, changes by other programs
  *   attach_win32.c       a session that another program controls
  *   harvest_win32.c      a second session for a moment: names of open files, disks, services
@@ -179,7 +179,7 @@ struct live {
 	bool system_providers;           /* they enable kernel events in place of flags */
 	char *name;
 	WCHAR wide_name[SESSION_NAME_MAX];
-	GUID guid;         /* Wnode.Guid; all zero: Windows chooses one */
+	GUID guid;                /* Wnode.Guid; all zero: Windows chooses one */
 	CLASSIC_EVENT_ID *stacks; /* owned; events with call stacks */
 	ULONG stack_count;
 	ULONG buffers_min; /* as requested from Windows */
@@ -465,17 +465,6 @@ bool machine_read_services(struct machine *machine);
 bool machine_read_disks(struct machine *machine, const struct machine_disks *disks,
 			const struct machine *volumes);
 
-/* ---- the memory of processes (memory_win32.c) ---- */
-
-struct memory_list {
-	struct etw_process_memory *processes; /* owned */
-	size_t count;
-};
-
-/* Returns false if Windows does not answer; the list is then empty. */
-bool memory_list_read(struct memory_list *list);
-void memory_list_clear(struct memory_list *list);
-
 /* ---- what runs on the machine ---- */
 
 /* Called for a session (info->LoggerId) that has the provider enabled. Returns false to end the
@@ -494,14 +483,6 @@ bool running_each_enabled(const GUID *provider, running_enabled *each, void *con
 /* Returns whether processes have registered the provider and it is enabled in none of them for the
  * session. */
 bool running_is_disabled(const GUID *provider, TRACEHANDLE session);
-
-/* ---- arguments of providers ---- */
-
-/* Writes the arguments of a provider, if it has any, to where processes look that register it
- * later. */
-ULONG arguments_publish(TRACEHANDLE session, const struct etw_provider_spec *provider);
-/* Deletes them again. */
-void arguments_withdraw(TRACEHANDLE session, const struct etw_provider_spec *provider);
 
 /* ---- providers ---- */
 
@@ -534,6 +515,10 @@ void disable_provider(struct live *live, TRACEHANDLE session,
 /* Disables a provider that is enabled again with other arguments than these, and waits for its
  * processes: they take arguments only of a session that is new to them. */
 void disable_for_arguments(TRACEHANDLE session, const struct etw_provider_spec *provider);
+
+/* Deletes the arguments of a provider, which enabling it has written to where processes look that
+ * register it later. */
+void arguments_withdraw(TRACEHANDLE session, const struct etw_provider_spec *provider);
 
 /* ---- the session; these functions take the lock ---- */
 

@@ -171,7 +171,7 @@ static void anchor_when_due(struct live *live)
 
 /* Checks the session. *missing counts how often in a row the session was missing while it was
  * consumed. */
-static void look(struct live *live, unsigned *missing)
+static void check_session(struct live *live, unsigned *missing)
 {
 	struct canary_epoch written = canaries_written(live);
 	TRACEHANDLE session;
@@ -327,7 +327,7 @@ static void watch(void *context)
 		if (tick % ticks_per_look != 0) {
 			continue;
 		}
-		look(live, &missing);
+		check_session(live, &missing);
 		anchor_when_due(live);
 		capture_when_due(live);
 	}

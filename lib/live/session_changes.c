@@ -260,8 +260,8 @@ void session_changes_observe(struct etw_session_changes *changes, const struct e
 
 /* Takes the newest report about the change and drops older ones, which are about earlier changes.
  * The caller holds the lock. */
-static bool take(struct session_change_member *member, const struct what *what,
-		 char who[SESSION_CHANGES_WHO])
+static bool take_report(struct session_change_member *member, const struct what *what,
+			char who[SESSION_CHANGES_WHO])
 {
 	uint64_t now = os_monotonic_ns();
 	struct report *newest = NULL;
@@ -295,7 +295,7 @@ const char *session_changes_who(struct session_change_member *member, enum sessi
 	}
 	if (member) {
 		os_mutex_lock(&member->changes->lock);
-		known = take(member, &what, who);
+		known = take_report(member, &what, who);
 		if (!known) {
 			member->asking = true;
 			member->question = what;
@@ -317,7 +317,7 @@ bool session_changes_late(struct session_change_member *member,
 	}
 	os_mutex_lock(&member->changes->lock);
 	if (member->asking) {
-		known = take(member, &member->question, who);
+		known = take_report(member, &member->question, who);
 		if (known) {
 			snprintf(sentence, SESSION_CHANGES_SENTENCE, "%s %s", who,
 				 change_types[member->question.type].did);

@@ -216,19 +216,6 @@ void etw_payload_wchars(struct etw_payload *payload, const char *text, size_t co
 	etw_payload_zeros(payload, 2 * (count - written));
 }
 
-void etw_payload_counted_wstring(struct etw_payload *payload, const char *text)
-{
-	size_t start = payload->size;
-	size_t size;
-
-	etw_payload_u16(payload, 0);
-	size = 2 * etw_payload_utf16(payload, text, strlen(text), 0x7fff);
-	if (!payload->failed) {
-		payload->bytes[start] = (uint8_t)size;
-		payload->bytes[start + 1] = (uint8_t)(size >> 8);
-	}
-}
-
 void etw_payload_astring(struct etw_payload *payload, const char *text)
 {
 	etw_payload_bytes(payload, text, strlen(text) + 1);

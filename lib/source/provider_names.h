@@ -39,23 +39,13 @@ bool system_provider(uint32_t flags, size_t index, struct etw_guid *guid, uint64
 /* Returns the flags that system providers can replace. The others must be enabled as flags. */
 uint32_t system_provider_flags(uint32_t flags);
 
-/* ---- specifications ---- */
+/* ---- specifications of providers to enable (<etw/provider.h>) ---- */
 
-/*
- * A provider to enable in a session, as in the configuration and in the `needs` of collectors:
- * which provider, and which of its events.
- */
-
-/* ---- payload filters ---- */
-
-/* Conditions on the payload of an event, which Windows checks before it writes the event. */
-
+/* Frees what the filter owns; it is then empty. */
 void payload_filter_done(struct etw_payload_filter *filter);
 
 /* After a failure (no memory) the caller must free *to as well. */
 bool payload_filter_copy(struct etw_payload_filter *to, const struct etw_payload_filter *from);
-
-/* ---- providers ---- */
 
 /* After a failure (no memory) the caller must free *to as well. */
 bool provider_spec_copy(struct etw_provider_spec *to, const struct etw_provider_spec *from);

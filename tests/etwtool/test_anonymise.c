@@ -284,9 +284,9 @@ static void anonymise_one(void *context, const struct seen_event *event)
 	run->records++;
 	if (run->same) {
 		if (event->record->index > 0) { /* the writer has a header of its own */
-			etw_writer_add_raw(run->same, 0, event->record->raw_time, event->bytes,
+			etl_writer_add_raw(run->same, 0, event->record->raw_time, event->bytes,
 					   event->size);
-			etw_writer_add_raw(run->changed, 0, event->record->raw_time, bytes, size);
+			etl_writer_add_raw(run->changed, 0, event->record->raw_time, bytes, size);
 		}
 		return;
 	}

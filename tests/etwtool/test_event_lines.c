@@ -18,6 +18,7 @@
 #include "base/cursor.h"
 #include "etwtool/dump/dump.h"
 #include "lib/etl/record.h"
+#include "lib/etl/writer.h"
 #include "tests/support/each_event.h"
 #include "tests/support/temporary.h"
 
@@ -50,7 +51,7 @@ static void dump_again(const struct etw_out_record *out, const struct seen_event
 	uint8_t bytes[UINT16_MAX + 8] = { 0 };
 	struct etl_walk walk;
 
-	etw_out_record_store(out, event->format->pointer_size, bytes);
+	etl_out_record_store(out, event->format->pointer_size, bytes);
 	etl_walk_start(&walk, event->format, bytes, (uint32_t)etw_out_record_size(out),
 		       out->processor, 0);
 	assert_true(etl_walk_seek(&walk, 0, event->record->index));

@@ -29,6 +29,7 @@
 #include "etwtool/relog/relog.h"
 #include "exporter/rules/rules.h"
 #include "lib/etl/file.h"
+#include "lib/etl/writer.h"
 #include "lib/source/provider_names.h"
 #include "tests/support/every_class.h"
 
@@ -220,7 +221,7 @@ static bool dump_line(struct event_lines *lines, const char *line, size_t size,
 	record_size = etw_out_record_size(&record);
 	must(record_size <= UINT16_MAX);
 	memset(bytes, 0, record_size);
-	etw_out_record_store(&record, format.pointer_size, bytes);
+	etl_out_record_store(&record, format.pointer_size, bytes);
 	must(read_record(&walk, bytes, record_size));
 	dump_add_line(dump, &walk.record, &origins, tracelogging, NULL);
 	if (etw_tracelogging_cache_full(tracelogging)) {

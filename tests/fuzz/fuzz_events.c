@@ -21,8 +21,10 @@
 #include "base/text.h"
 #include "lib/decode/event_info.h"
 #include "lib/decode/event_schema.h"
+#include "lib/decode/inband_manifests.h"
 #include "lib/decode/kernel_class.h"
 #include "lib/decode/manifest/manifest.h"
+#include "lib/decode/trace_schemas.h"
 #include "tests/fuzz/failing_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -334,7 +336,7 @@ static void first_pass(struct etw_trace_schemas *trace, unsigned how, const stru
 
 	for (size_t i = 0; i < records->count; i++) {
 		if (how & ANNOUNCED_MEANWHILE) {
-			etw_trace_schemas_look_at_name(trace, &records->all[i]);
+			trace_schemas_look_at_name(trace, &records->all[i]);
 		} else {
 			etw_trace_schemas_look(trace, &records->all[i]);
 		}
@@ -348,7 +350,7 @@ static void consume(struct consumer *consumer, unsigned how, const struct record
 	struct etw_inband_statistics inband;
 
 	for (size_t i = 0; (how & ANNOUNCED_MEANWHILE) && i < records->count; i++) {
-		(void)etw_inband_manifests_add(consumer->inband, &records->all[i]);
+		(void)inband_manifests_add(consumer->inband, &records->all[i]);
 	}
 	decode(consumer, records, false);
 	on_forget(consumer, consumer->manifest_id ? consumer->manifest_id : 1);

@@ -17,8 +17,10 @@
 
 #include "base/cursor.h"
 #include "lib/decode/event_info.h"
+#include "lib/decode/event_schema.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/manifest/manifest.h"
+#include "lib/decode/trace_schemas.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -106,9 +108,9 @@ static void announce(struct session *session, struct etw_record *record, const u
 		memcpy(chunk + 8, xml + at, part);
 		record->payload = chunk;
 		record->payload_size = (uint32_t)(8 + part);
-		name = etw_inband_manifests_add(session->inband, record);
+		name = inband_manifests_add(session->inband, record);
 		if (name) {
-			etw_trace_schemas_claim_name(session->trace, record->provider, name);
+			trace_schemas_claim_name(session->trace, record->provider, name);
 		}
 	}
 }
@@ -193,7 +195,7 @@ static void take_step(struct session *session, struct cursor *c)
 		break;
 	case CHANGE:
 		record = process_change(number, session->now, process);
-		etw_inband_manifests_look(session->inband, &record, false);
+		inband_manifests_look(session->inband, &record, false);
 		break;
 	case STEPS:
 		break;

@@ -133,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	check(xml != NULL);
 	memcpy(xml, data, size);
-	given = etw_manifest_read_checked(xml, size, &warnings, &err);
+	given = manifest_read_checked(xml, size, &warnings, &err);
 	found = etw_manifest_read(xml, size, NULL);
 	check((given == NULL) == (err.text[0] != '\0'));
 	check(!given || found); /* what is right can be taken as found */
@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	etw_manifest_free(given);
 	etw_manifest_free(found);
 	failing_memory_start((unsigned)(size % FAILS_MOST));
-	etw_manifest_free(etw_manifest_read_checked(xml, size, NULL, NULL));
+	etw_manifest_free(manifest_read_checked(xml, size, NULL, NULL));
 	(void)failing_memory_stop();
 	free(payload);
 	free(xml);

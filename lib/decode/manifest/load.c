@@ -27,22 +27,22 @@
 #include "base/text.h"
 
 /* A manifest; a built-in one may not be parsed yet. */
-struct etw_source {
+struct manifest_source {
 	_Atomic(struct etw_manifest *) manifest; /* owned; NULL: not read yet */
 	const struct builtin_file *file;         /* NULL: not a built-in manifest */
 	struct os_mutex reading;
 };
 
-struct entry {
+struct provider_entry {
 	struct etw_guid guid;
-	struct etw_source *source; /* one of sources */
-	size_t index;              /* index of the provider in its manifest */
+	struct manifest_source *source; /* one of sources */
+	size_t index;                   /* index of the provider in its manifest */
 };
 
 struct etw_manifest_set {
-	struct etw_source **sources; /* owned, as are they */
+	struct manifest_source **sources; /* owned, as are they */
 	size_t source_count;
-	struct entry *entries; /* owned */
+	struct provider_entry *entries; /* owned */
 	size_t entry_count;
 };
 
@@ -72,7 +72,7 @@ void manifest_set_free(struct etw_manifest_set *set)
 }
 
 /* Inserts the entry after all entries that are less or equal. */
-static void insert(struct etw_manifest_set *set, const struct entry *entry)
+static void insert(struct etw_manifest_set *set, const struct provider_entry *entry)
 {
 	size_t at = set->entry_count++;
 
@@ -84,12 +84,12 @@ static void insert(struct etw_manifest_set *set, const struct entry *entry)
 }
 
 /* Adds a source with room for the entries of its providers. Returns NULL if there is no memory. */
-static struct etw_source *add_source(struct etw_manifest_set *set, size_t providers)
+static struct manifest_source *add_source(struct etw_manifest_set *set, size_t providers)
 {
-	struct etw_source **sources =
-		realloc(set->sources, (set->source_count + 1) * sizeof(struct etw_source *));
-	struct entry *entries = NULL;
-	struct etw_source *source;
+	struct manifest_source **sources =
+		realloc(set->sources, (set->source_count + 1) * sizeof(struct manifest_source *));
+	struct provider_entry *entries = NULL;
+	struct manifest_source *source;
 
 	if (sources) {
 		set->sources = sources;
@@ -110,7 +110,7 @@ bool manifest_set_add(struct etw_manifest_set *set, struct etw_manifest *manifes
 		      struct etw_error *err)
 {
 	size_t count = manifest_provider_count(manifest);
-	struct etw_source *source = add_source(set, count);
+	struct manifest_source *source = add_source(set, count);
 
 	if (!source) {
 		etw_manifest_free(manifest);
@@ -118,7 +118,7 @@ bool manifest_set_add(struct etw_manifest_set *set, struct etw_manifest *manifes
 	}
 	atomic_init(&source->manifest, manifest);
 	for (size_t i = 0; i < count; i++) {
-		struct entry entry = { .source = source, .index = i };
+		struct provider_entry entry = { .source = source, .index = i };
 
 		if (manifest_provider_guid(manifest, i, &entry.guid)) {
 			insert(set, &entry);
@@ -135,7 +135,7 @@ static bool add_unread(struct etw_manifest_set *set, const struct builtin_file *
 	static const char before[] = " guid=\"";
 	char guid[GUID_TEXT_SIZE + 2] = ""; /* in braces */
 	const char *at = strstr(file->text, before);
-	struct entry entry = { .index = 0 };
+	struct provider_entry entry = { .index = 0 };
 
 	if (at) {
 		snprintf(guid, sizeof guid, "%.*s", (int)sizeof guid - 1, at + sizeof before - 1);
@@ -154,7 +154,7 @@ static bool add_unread(struct etw_manifest_set *set, const struct builtin_file *
 
 /* Returns the manifest of a source, which is parsed now if it was not; NULL if there is no
  * memory. */
-static const struct etw_manifest *manifest_of(struct etw_source *source)
+static const struct etw_manifest *manifest_of(struct manifest_source *source)
 {
 	/* Pairs with the release below. */
 	struct etw_manifest *manifest =
@@ -166,8 +166,8 @@ static const struct etw_manifest *manifest_of(struct etw_source *source)
 	os_mutex_lock(&source->reading);
 	manifest = atomic_load_explicit(&source->manifest, memory_order_relaxed);
 	if (!manifest) {
-		manifest = etw_manifest_read_checked(source->file->text, source->file->size, NULL,
-						     NULL);
+		manifest =
+			manifest_read_checked(source->file->text, source->file->size, NULL, NULL);
 		atomic_store_explicit(&source->manifest, manifest, memory_order_release);
 	}
 	os_mutex_unlock(&source->reading);
@@ -177,7 +177,7 @@ static const struct etw_manifest *manifest_of(struct etw_source *source)
 	return manifest;
 }
 
-static const char *name_of(const struct entry *entry)
+static const char *name_of(const struct provider_entry *entry)
 {
 	return entry->source->file ?
 		       entry->source->file->name :
@@ -291,7 +291,7 @@ static bool add_text(struct etw_configured_manifests *configured, const char *pa
 										    NULL,
 							&file };
 	struct etw_error why = { 0 };
-	struct etw_manifest *manifest = etw_manifest_read_checked(xml, size, &warnings, &why);
+	struct etw_manifest *manifest = manifest_read_checked(xml, size, &warnings, &why);
 
 	if (!manifest) {
 		enum etw_error_code code = why.code == ETW_ERROR_FORMAT ? ETW_ERROR_CONFIG :

@@ -28,6 +28,16 @@
 
 struct etw_manifest; /* opaque; immutable, so that any thread may read it */
 
+/*
+ * Reads a configured manifest: everything that etw_manifest_read() would leave out is an error.
+ * Only faults that are also found in manifests of Windows itself are warnings: an event whose
+ * template is missing is left out, the values of a missing map stay numbers, and of two events with
+ * the same id, version and opcode the first one counts. warnings may be NULL.
+ */
+struct etw_manifest *manifest_read_checked(const char *xml, size_t size,
+					   const struct etw_manifest_warnings *warnings,
+					   struct etw_error *err);
+
 size_t manifest_provider_count(const struct etw_manifest *manifest);
 
 /* Returns false if the manifest has no valid GUID for the provider. */
@@ -93,7 +103,7 @@ bool manifest_set_add(struct etw_manifest_set *set, struct etw_manifest *manifes
 
 /*
  * Writes the manifest of one provider, so that another machine can decode the provider's events.
- * etw_manifest_read_checked() reads equal schemas from it.
+ * manifest_read_checked() reads equal schemas from it.
  *
  * The manifest lacks what decoding does not need: channels, messages of events, and symbols for
  * compilers. Only one thread at a time may use a writer.

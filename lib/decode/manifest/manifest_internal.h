@@ -90,7 +90,7 @@ struct etw_manifest {
 	size_t value_name_count;
 	struct etw_text texts;
 	size_t field_bytes;
-	bool checked; /* read by etw_manifest_read_checked(): mistakes were errors */
+	bool checked; /* read by manifest_read_checked(): mistakes were errors */
 };
 
 /* A field that uses a value map. */

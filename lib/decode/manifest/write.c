@@ -734,7 +734,7 @@ bool etw_manifest_writer_finish(struct etw_manifest_writer *writer, struct etw_t
 				 "can be read",
 				 xml->size, MANIFEST_FILE_SIZE_MOST);
 	}
-	manifest = etw_manifest_read_checked(xml->data, xml->size, NULL, err);
+	manifest = manifest_read_checked(xml->data, xml->size, NULL, err);
 	if (!manifest) {
 		return error_prefix(err, "the manifest cannot be read back");
 	}

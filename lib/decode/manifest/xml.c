@@ -506,9 +506,9 @@ struct etw_manifest *etw_manifest_read(const char *xml, size_t size, struct etw_
 	return read_manifest(xml, size, false, NULL, err);
 }
 
-struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size,
-					       const struct etw_manifest_warnings *warnings,
-					       struct etw_error *err)
+struct etw_manifest *manifest_read_checked(const char *xml, size_t size,
+					   const struct etw_manifest_warnings *warnings,
+					   struct etw_error *err)
 {
 	return read_manifest(xml, size, true, warnings, err);
 }

@@ -27,7 +27,8 @@ static void payload_fields_are_packed(void **state)
 	etw_payload_astring(&p, "a");
 	etw_payload_wchars(&p, "abcd", 3);
 	etw_payload_wchars(&p, "a", 3);
-	etw_payload_counted_wstring(&p, "ab");
+	etw_payload_u16(&p, 4);
+	etw_payload_utf16(&p, "ab", 2, 2);
 	etw_payload_sid(&p, "S-1-5-21-4294967295");
 	assert_hex(
 		p.bytes, p.size,

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "lib/decode/event_schema.h"
+#include "lib/decode/trace_schemas.h"
 #include "lib/source/event_record.h"
 
 enum { MOST = 512, HONEST = 40, HOSTILE = 66, HONEST_CLASSES = 40, ROUNDS = 4000 };
@@ -247,14 +248,14 @@ static void an_event_class_has_the_provider_name_once_it_is_announced(void **sta
 	(void)state;
 	assert_true(trace && event_table);
 	find(event_table, &record, &added);
-	etw_trace_schemas_claim_name(trace, &evil, "Evil");
+	trace_schemas_claim_name(trace, &evil, "Evil");
 	assert_string_equal(find(event_table, &record, &added)->provider_name,
 			    "000000a1-0000-0000-0000-000000000000");
 	assert_false(added);
-	etw_trace_schemas_claim_name(trace, &alpha, "Alpha");
+	trace_schemas_claim_name(trace, &alpha, "Alpha");
 	assert_string_equal(find(event_table, &record, &added)->provider_name, "Alpha");
 	assert_true(added);
-	etw_trace_schemas_claim_name(trace, &alpha, "Another");
+	trace_schemas_claim_name(trace, &alpha, "Another");
 	assert_string_equal(find(event_table, &record, &added)->provider_name, "Alpha");
 	assert_false(added);
 	etw_event_table_free(event_table);

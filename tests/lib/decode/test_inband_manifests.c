@@ -80,7 +80,7 @@ static void look(void *context, const struct etw_record *record)
 {
 	struct fixture *fixture = context;
 
-	etw_inband_manifests_add(fixture->inband, record);
+	inband_manifests_add(fixture->inband, record);
 }
 
 /* A manifest in which event 1 is called by the symbol. */
@@ -209,7 +209,7 @@ static void change_process(struct fixture *fixture, bool kernel, uint8_t number,
 		.time = fixture->now
 	};
 
-	etw_inband_manifests_look(fixture->inband, &record, trusted);
+	inband_manifests_look(fixture->inband, &record, trusted);
 }
 
 static void a_process_with_a_former_id_has_not_announced_anything(void **state)

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/manifest/manifest.h"
+#include "lib/decode/trace_schemas.h"
 #include "tests/support/inband_manifest.h"
 
 enum { HONEST = 40, HOSTILE = 66 };
@@ -132,10 +133,10 @@ static void give(struct etw_manifest_set *set, const char *name, const char *sym
 static void add_to_inband(void *context, const struct etw_record *record)
 {
 	struct fixture *fixture = context;
-	const char *name = etw_inband_manifests_add(fixture->inband, record);
+	const char *name = inband_manifests_add(fixture->inband, record);
 
 	if (name) {
-		etw_trace_schemas_claim_name(fixture->trace, record->provider, name);
+		trace_schemas_claim_name(fixture->trace, record->provider, name);
 	}
 }
 
@@ -331,11 +332,11 @@ static void a_recording_names_its_providers(void **state)
 	give(fixture->configured, "Configured", "x", 1);
 	assert_name(fixture, false, &alpha, "Configured");
 	/* What is known from the start stays, also where everything comes only once. */
-	etw_trace_schemas_claim_name(fixture->trace, &alpha, "Claimed");
+	trace_schemas_claim_name(fixture->trace, &alpha, "Claimed");
 	assert_name(fixture, false, &alpha, "Configured");
-	etw_trace_schemas_claim_name(fixture->trace, &kernel_process, "Mine");
+	trace_schemas_claim_name(fixture->trace, &kernel_process, "Mine");
 	assert_name(fixture, false, &kernel_process, "Microsoft-Windows-Kernel-Process");
-	etw_trace_schemas_claim_name(fixture->trace, &beta, "Claimed");
+	trace_schemas_claim_name(fixture->trace, &beta, "Claimed");
 	assert_name(fixture, false, &beta, "Claimed");
 	announce(fixture, true, HONEST, "Held", "x", 1);
 	assert_name(fixture, false, &alpha, "Held");
@@ -356,10 +357,10 @@ static void a_name_that_events_claim_serves_when_none_is_known(void **state)
 {
 	struct fixture *fixture = *state;
 
-	etw_trace_schemas_claim_name(fixture->trace, &beta, "First");
-	etw_trace_schemas_claim_name(fixture->trace, &beta, "Second");
-	etw_trace_schemas_claim_name(fixture->trace, &alpha, "Mine");
-	etw_trace_schemas_claim_name(fixture->trace, &kernel_process, "Mine");
+	trace_schemas_claim_name(fixture->trace, &beta, "First");
+	trace_schemas_claim_name(fixture->trace, &beta, "Second");
+	trace_schemas_claim_name(fixture->trace, &alpha, "Mine");
+	trace_schemas_claim_name(fixture->trace, &kernel_process, "Mine");
 	assert_name(fixture, true, &beta, "First");
 	assert_name(fixture, true, &kernel_process, "Microsoft-Windows-Kernel-Process");
 	assert_name(fixture, true, &alpha, "Registered");

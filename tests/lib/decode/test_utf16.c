@@ -119,7 +119,7 @@ static void length_ends_at_the_first_whole_nul(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		uint8_t *copy = exact_copy(cases[i].bytes, 2 * cases[i].units);
 
-		assert_int_equal(etw_utf16_length(copy, cases[i].units), cases[i].length);
+		assert_int_equal(utf16_length(copy, cases[i].units), cases[i].length);
 		free(copy);
 	}
 }
@@ -157,7 +157,7 @@ static void every_place_of_a_text_is_looked_at(void **state)
 			bytes[2 * before] = (uint8_t)unit;
 			bytes[2 * before + 1] = (uint8_t)(unit >> 8);
 			copy = exact_copy(bytes, 2 * units);
-			assert_int_equal(etw_utf16_length(copy, units), unit == 0 ? before : units);
+			assert_int_equal(utf16_length(copy, units), unit == 0 ? before : units);
 			text_add_utf16(&text, copy, units);
 			assert_int_equal(text.size, units - 1 + size);
 			assert_memory_equal(text.data + before, utf8, size);

@@ -20,6 +20,7 @@
 #include "base/os.h"
 #include "lib/etl/index.h"
 #include "lib/etl/order.h"
+#include "lib/etl/writer.h"
 #include "tests/support/assert_hex.h"
 #include "tests/support/collected.h"
 #include "tests/support/every_class.h"
@@ -536,7 +537,7 @@ static void stacks_are_taken_out_and_other_items_stay(void **state)
 		record.items = items;
 		record.item_count = count;
 		size = etw_out_record_size(&record);
-		etw_out_record_store(&record, 8, bytes + ETL_BUFFER_HEADER_SIZE);
+		etl_out_record_store(&record, 8, bytes + ETL_BUFFER_HEADER_SIZE);
 		for (size_t i = 0; i < count; i++) {
 			if (items[i].type != ETW_EXTENDED_STACK64 &&
 			    items[i].type != ETW_EXTENDED_STACK32) {
@@ -546,7 +547,7 @@ static void stacks_are_taken_out_and_other_items_stay(void **state)
 		record.items = rest;
 		record.item_count = kept;
 		expected_size = etw_out_record_size(&record);
-		etw_out_record_store(&record, 8, expected);
+		etl_out_record_store(&record, 8, expected);
 
 		etl_walk_start(&walk, &format, bytes, (uint32_t)(ETL_BUFFER_HEADER_SIZE + size), 0,
 			       0);
@@ -560,7 +561,7 @@ static void stacks_are_taken_out_and_other_items_stay(void **state)
 	record.items = items + 1;
 	record.item_count = 1;
 	size = etw_out_record_size(&record);
-	etw_out_record_store(&record, 8, bytes + ETL_BUFFER_HEADER_SIZE);
+	etl_out_record_store(&record, 8, bytes + ETL_BUFFER_HEADER_SIZE);
 	etl_walk_start(&walk, &format, bytes, (uint32_t)(ETL_BUFFER_HEADER_SIZE + size), 0, 0);
 	assert_true(etl_walk_next(&walk));
 	assert_int_equal(etw_strip_items(&walk.record, bytes + ETL_BUFFER_HEADER_SIZE, size,

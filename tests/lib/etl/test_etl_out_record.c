@@ -155,7 +155,7 @@ static void a_record_is_copied_unchanged(void **state)
 	const uint8_t *b;
 
 	(void)state;
-	etw_writer_add_raw(writer, 2, INT64_C(0x0102030405060708), raw, sizeof raw);
+	etl_writer_add_raw(writer, 2, INT64_C(0x0102030405060708), raw, sizeof raw);
 	b = finish_in_memory(writer, &size) + 1024;
 	assert_int_equal(etw_load_u16(b + 0x28), 2);
 	assert_true(etw_load_u64(b + 0x10) == UINT64_C(0x0102030405060708));

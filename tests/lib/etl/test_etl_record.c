@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "lib/etl/writer.h"
 #include "tests/support/record_bytes.h"
 
 static const struct etw_guid disk_io =
@@ -104,7 +105,7 @@ static void cpu_times_are_those_of_the_header(void **state)
 		struct etl_walk walk;
 		uint8_t *copy;
 
-		etw_out_record_store(&record, 8, b->data + b->size);
+		etl_out_record_store(&record, 8, b->data + b->size);
 		b->size += size;
 		copy = bytes_walk(&walk, b, &format);
 		assert_true(etl_walk_next(&walk));

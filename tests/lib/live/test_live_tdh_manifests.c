@@ -201,7 +201,7 @@ static struct etw_manifest *export_manifest(const struct etw_guid *provider, siz
 	assert_int_equal(missing, undescribed);
 	etw_manifest_writer_finish(writer, &xml, &err);
 	assert_string_equal(err.text, "");
-	manifest = etw_manifest_read_checked(xml.data, xml.size, NULL, &err);
+	manifest = manifest_read_checked(xml.data, xml.size, NULL, &err);
 	assert_string_equal(err.text, "");
 	etw_manifest_writer_free(writer);
 	text_free(&xml);
@@ -215,7 +215,7 @@ static void built_in_manifests_come_back_from_tdh(void **state)
 	for (size_t i = 0; i < builtin_manifest_count; i++) {
 		const struct builtin_file *file = &builtin_manifests[i];
 		struct etw_manifest *manifest =
-			etw_manifest_read_checked(file->text, file->size, NULL, NULL);
+			manifest_read_checked(file->text, file->size, NULL, NULL);
 		struct etw_manifest_event ours, theirs;
 		struct etw_manifest *again;
 		struct etw_guid provider;

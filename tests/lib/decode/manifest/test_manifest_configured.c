@@ -31,7 +31,7 @@ static struct etw_manifest *read_checked(const char *xml, size_t size)
 {
 	char *copy = exact_copy(xml, size);
 	struct etw_error err = { 0 };
-	struct etw_manifest *manifest = etw_manifest_read_checked(copy, size, NULL, &err);
+	struct etw_manifest *manifest = manifest_read_checked(copy, size, NULL, &err);
 
 	assert_string_equal(err.text, "");
 	assert_non_null(manifest);
@@ -235,7 +235,7 @@ static void what_a_manifest_of_windows_lacks_costs_no_other_event(void **state)
 
 		text_add_format(&xml, BEFORE "%s" AFTER, cases[i].inside);
 		text_add_string(&said, "");
-		manifest = etw_manifest_read_checked(xml.data, xml.size, &warnings, &err);
+		manifest = manifest_read_checked(xml.data, xml.size, &warnings, &err);
 		if (!manifest) {
 			fail_msg("%s", err.text);
 		}
@@ -249,7 +249,7 @@ static void what_a_manifest_of_windows_lacks_costs_no_other_event(void **state)
 		assert_string_equal(said.data, cases[i].warnings);
 		etw_manifest_free(manifest);
 		/* Warnings are not needed. */
-		manifest = etw_manifest_read_checked(xml.data, xml.size, NULL, &err);
+		manifest = manifest_read_checked(xml.data, xml.size, NULL, &err);
 		assert_non_null(manifest);
 		etw_manifest_free(manifest);
 		text_free(&xml);
@@ -303,7 +303,7 @@ static void many_warnings_are_one_sentence(void **state)
 		text_add_string(&xml, "<event value='1'/>");
 	}
 	text_add_string(&xml, "</events>" AFTER);
-	manifest = etw_manifest_read_checked(xml.data, xml.size, &warnings, NULL);
+	manifest = manifest_read_checked(xml.data, xml.size, &warnings, NULL);
 	assert_non_null(manifest);
 	assert_non_null(strstr(said.data, "2:27: warning: event 1 of version 0"));
 	assert_non_null(strstr(said.data, "2:189: warning: and 4989 more like these\n"));
@@ -370,7 +370,7 @@ static void errors_name_file_line_and_column(void **state)
 
 		text_add_format(&xml, BEFORE "%s" AFTER, cases[i].inside);
 		copy = exact_copy(xml.data, xml.size);
-		assert_null(etw_manifest_read_checked(copy, xml.size, NULL, &err));
+		assert_null(manifest_read_checked(copy, xml.size, NULL, &err));
 		assert_string_equal(err.text, cases[i].why);
 		free(copy);
 		text_free(&xml);
@@ -442,7 +442,7 @@ static void xml_that_means_harm_is_refused_in_little_memory(void **state)
 		text_add_string(&xml, cases[i].before);
 		repeat(&xml, cases[i].piece, cases[i].times);
 		text_add_string(&xml, cases[i].behind);
-		assert_null(etw_manifest_read_checked(xml.data, xml.size, NULL, &err));
+		assert_null(manifest_read_checked(xml.data, xml.size, NULL, &err));
 		size = strlen(err.text) - strlen(cases[i].why);
 		assert_string_equal(err.text + (size <= strlen(err.text) ? size : 0), cases[i].why);
 		text_free(&xml);

@@ -32,7 +32,7 @@ static struct etw_manifest *read_back(struct etw_manifest_writer *writer, struct
 	assert_string_equal(err.text, "");
 	assert_memory_equal(xml->data, ETW_MANIFEST_WRITER_START,
 			    sizeof ETW_MANIFEST_WRITER_START - 1);
-	manifest = etw_manifest_read_checked(xml->data, xml->size, NULL, &err);
+	manifest = manifest_read_checked(xml->data, xml->size, NULL, &err);
 	assert_string_equal(err.text, "");
 	return manifest;
 }
@@ -72,7 +72,7 @@ static void built_in_manifests_are_written_alike(void **state)
 	for (size_t i = 0; i < builtin_manifest_count; i++) {
 		const struct builtin_file *file = &builtin_manifests[i];
 		struct etw_manifest *manifest =
-			etw_manifest_read_checked(file->text, file->size, NULL, NULL);
+			manifest_read_checked(file->text, file->size, NULL, NULL);
 
 		assert_non_null(manifest);
 		assert_true(assert_written_alike(manifest) > 0);
@@ -105,7 +105,7 @@ static void manifests_of_windows_are_written_alike(void **state)
 			print_message("%s is absent: skipped\n", path);
 			skip();
 		}
-		manifest = etw_manifest_read_checked(bytes, size, NULL, &err);
+		manifest = manifest_read_checked(bytes, size, NULL, &err);
 		assert_string_equal(err.text, "");
 		events += assert_written_alike(manifest);
 		etw_manifest_free(manifest);
