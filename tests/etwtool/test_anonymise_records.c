@@ -23,7 +23,7 @@ static struct anonymiser *anonymiser;
 static struct one_record one;
 static struct etw_payload payload;
 
-static void start(bool keep_undescribed)
+static void new_anonymiser(bool keep_undescribed)
 {
 	struct etw_error err = { 0 };
 
@@ -96,7 +96,7 @@ static void bytes_behind_the_nul_of_a_text_are_cleared(void **state)
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	etw_payload_zeros(&payload, 5 * 4);
 	etw_payload_wstring(&payload, "system");
 	etw_payload_bytes(&payload, "S\0e\0c\0r\0e\0t\0", 12);
@@ -126,7 +126,7 @@ static void the_account_in_an_extended_item_is_replaced(void **state)
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	at = anonymised((struct etw_out_record){ .type = ETW_RECORD_EVENT,
 						 .provider = &contoso,
 						 .items = &item,
@@ -156,7 +156,7 @@ static void an_item_of_an_account_keeps_nothing_but_the_form_of_a_sid(void **sta
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const struct etw_out_item item = { ETW_EXTENDED_SID, cases[i].size,
 						   cases[i].bytes };
@@ -185,7 +185,7 @@ static void the_container_in_an_extended_item_is_replaced(void **state)
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	at = anonymised((struct etw_out_record){ .type = ETW_RECORD_EVENT,
 						 .provider = &contoso,
 						 .items = &item,
@@ -209,7 +209,7 @@ static void what_no_schema_explains_is_dropped_or_kept_as_asked(void **state)
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	etw_payload_astring(&payload, "secret");
 	anonymised(out, NULL, ANONYMISE_REPLACED, &size);
 	assert_int_equal(size, 0);
@@ -227,7 +227,7 @@ static void what_no_schema_explains_is_dropped_or_kept_as_asked(void **state)
 	anonymiser_counts(anonymiser, &counts);
 	assert_int_equal(counts.dropped, 2);
 	tear_down(state);
-	start(true);
+	new_anonymiser(true);
 	etw_payload_astring(&payload, "secret");
 	anonymised(out, NULL, ANONYMISE_SAME, &size);
 	assert_int_equal(size, 7);
@@ -254,7 +254,7 @@ static void a_layout_of_an_earlier_version_must_explain_every_byte(void **state)
 
 	(void)state;
 	schema.first_variable = fields_place(fields, 2);
-	start(false);
+	new_anonymiser(false);
 	older_layout = true;
 	etw_payload_u64(&payload, 7);
 	etw_payload_wstring(&payload, "secret");
@@ -293,7 +293,7 @@ static void files_in_a_manifest_are_crossed_out_across_chunks(void **state)
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	add_chunk(0, 2, "<provider name=\"Contoso\" resourceFileName=\"C:\\ann\\se");
 	at = anonymised(out, NULL, ANONYMISE_REPLACED, &size);
 	assert_int_equal(size, payload.size);
@@ -321,7 +321,7 @@ static void no_cut_of_a_manifest_and_no_other_manifest_hides_a_file(void **state
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	for (size_t cut = 1; cut + 1 < sizeof xml; cut++) {
 		size_t rest = sizeof xml - 1 - cut;
 
@@ -361,7 +361,7 @@ static void only_activities_with_an_adapter_in_them_are_replaced(void **state)
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	at = anonymised(out, NULL, ANONYMISE_REPLACED, &size);
 	assert_memory_not_equal(at - 6, node + 10, 6);
 	item.data = random_guid;
@@ -376,7 +376,7 @@ static void items_of_an_unknown_meaning_are_cleared(void **state)
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	at = anonymised((struct etw_out_record){ .type = ETW_RECORD_EVENT,
 						 .provider = &contoso,
 						 .items = &item,
@@ -408,7 +408,7 @@ static void what_is_longer_than_its_item_and_unknown_traits_are_cleared(void **s
 		const uint8_t *at;
 		size_t size;
 
-		start(false);
+		new_anonymiser(false);
 		at = anonymised((struct etw_out_record){ .type = ETW_RECORD_EVENT,
 							 .provider = &contoso,
 							 .items = &item,
@@ -433,7 +433,7 @@ static void the_adapter_of_an_old_nic_event_is_replaced(void **state)
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	assert_true(etw_kernel_class_find("SystemConfig", 12, &config));
 	etw_payload_zeros(&payload, 512 + 8);
 	etw_payload_bytes(&payload, address, sizeof address);
@@ -460,7 +460,7 @@ static void all_units_of_the_adapter_of_an_old_nic_event_are_replaced(void **sta
 	size_t size;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	assert_true(etw_kernel_class_find("SystemConfig", 12, &config));
 	for (uint8_t version = 0; version < 2; version++) {
 		for (size_t i = 0; i < 2; i++) {
@@ -507,7 +507,7 @@ static void guids_of_devices_change_and_those_of_classes_stay(void **state)
 	const uint8_t *at;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	assert_true(etw_kernel_class_find("Image", 5, &image));
 	at = of_field((struct etw_field){ .name = "Volume", .type = ETW_FIELD_GUID }, random_guid,
 		      16, ANONYMISE_REPLACED);
@@ -540,7 +540,7 @@ static void lists_of_small_integers_are_cleared(void **state)
 	};
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const uint8_t *at =
 			of_field((struct etw_field){ .name = "Name",
@@ -561,7 +561,7 @@ static void addresses_in_integers_are_replaced_and_their_lengths_stay(void **sta
 	static const uint8_t address[4] = { 203, 0, 113, 25 };
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	of_field((struct etw_field){ .name = "RemoteAddress", .type = ETW_FIELD_U32 }, address, 4,
 		 ANONYMISE_REPLACED);
 	of_field((struct etw_field){ .name = "RemoteAddressLength", .type = ETW_FIELD_U32 },
@@ -585,7 +585,7 @@ static void an_address_that_is_cut_is_cleared(void **state)
 	struct anonymise_counts counts;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		assert_memory_equal(of_field(cases[i].field, address, cases[i].size,
 					     ANONYMISE_REPLACED),
@@ -609,7 +609,7 @@ static void an_address_in_bytes_is_replaced(void **state)
 					 .length = 16 };
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	assert_memory_not_equal(of_field(field, address, sizeof address, ANONYMISE_REPLACED) + 8,
 				address + 8, 8);
 }
@@ -621,7 +621,7 @@ static void other_time_zones_are_cleared_as_a_whole(void **state)
 	uint8_t zone[432] = { 0xc4, 0xff, 0xff, 0xff };
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	memcpy(zone + 4, "s\0e\0c\0", 6);
 	memcpy(zone + 172, "s\0e\0c\0", 6);
 	assert_memory_equal(of_field((struct etw_field){ .name = "TimeZoneInformation",
@@ -640,7 +640,7 @@ static void a_text_that_is_cut_is_crossed_out(void **state)
 	const struct etw_field narrow = { .name = "Name", .type = ETW_FIELD_ACOUNTED };
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	assert_memory_equal(of_field(counted, "\x40\0s\0e\0c\0r\0e\0t\0", 14, ANONYMISE_REPLACED) +
 				    2,
 			    "x\0x\0x\0x\0x\0x\0", 12);
@@ -661,7 +661,7 @@ static void what_is_behind_an_address_of_a_socket_is_cleared(void **state)
 	const uint8_t *at;
 
 	(void)state;
-	start(false);
+	new_anonymiser(false);
 	at = of_field((struct etw_field){ .name = "Peer",
 					  .type = ETW_FIELD_BINARY,
 					  .form = ETW_FIELD_FORM_SOCKADDR,

@@ -32,7 +32,7 @@ struct walk {
 	uint64_t addresses[4];
 };
 
-static void look(struct dump_stacks *stacks, const struct walk *walk)
+static void learn_walk(struct dump_stacks *stacks, const struct walk *walk)
 {
 	struct etw_record record = { .provider = etw_kernel_group_guid(ETW_KERNEL_GROUP_STACK_WALK),
 				     .classic = true,
@@ -67,7 +67,7 @@ static struct dump_stacks *stacks_of(bool join, const struct walk *walks, size_t
 
 	assert_non_null(stacks);
 	for (size_t i = 0; i < count; i++) {
-		look(stacks, &walks[i]);
+		learn_walk(stacks, &walks[i]);
 	}
 	assert_true(dump_stacks_finish(stacks, &err));
 	return stacks;

@@ -97,7 +97,7 @@ static void long_names_are_cut_between_characters(void **state)
 	text_free(&out);
 }
 
-static void look(void *context, const struct etw_record *record)
+static void learn_record(void *context, const struct etw_record *record)
 {
 	recorded_schemas_learn(context, record);
 }
@@ -112,7 +112,7 @@ static void announce(struct recorded_schemas *recorded, uint32_t process_id, int
 						  .name = "Alpha",
 						  .inside = inside };
 
-	announce_chunks(&manifest, look, recorded);
+	announce_chunks(&manifest, learn_record, recorded);
 }
 
 static void take_xml(void *context, const struct etw_guid *provider, const char *name,

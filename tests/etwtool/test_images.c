@@ -15,7 +15,7 @@
 #include "lib/source/provider_names.h"
 
 /* A change at a time: kernel opcodes, or the ids of Kernel-Process behind 100. */
-struct row {
+struct image_change {
 	int64_t time;
 	unsigned change;
 	uint32_t process_id;
@@ -25,7 +25,7 @@ struct row {
 
 enum { LOAD = 10, UNLOAD = 2, FIRST = 3, LAST = 4, PROVIDER = 100 };
 
-static void look(struct images *images, const struct row *row)
+static void learn_change(struct images *images, const struct image_change *row)
 {
 	struct etw_record record = { .raw_time = row->time, .pointer_size = 8 };
 	struct etw_payload payload;
@@ -53,14 +53,14 @@ static void look(struct images *images, const struct row *row)
 	etw_payload_done(&payload);
 }
 
-static struct images *images_of(const struct row *rows, size_t count)
+static struct images *images_of(const struct image_change *rows, size_t count)
 {
 	struct etw_error err = { 0 };
 	struct images *images = images_new(&err);
 
 	assert_non_null(images);
 	for (size_t i = 0; i < count; i++) {
-		look(images, &rows[i]);
+		learn_change(images, &rows[i]);
 	}
 	assert_true(images_finish(images));
 	return images;
@@ -86,7 +86,7 @@ static void assert_at(const struct images *images, uint32_t process_id, uint64_t
 
 static void an_image_is_there_from_its_load_to_its_unload(void **state)
 {
-	static const struct row rows[] = {
+	static const struct image_change rows[] = {
 		/* Not in the order of time, as buffers of processors are. */
 		{ 500, LOAD, 7, 0x10000, 0x1000, "C:\\dir\\Second.dll" },
 		{ 100, LOAD, 7, 0x10000, 0x2000, "\\Device\\HarddiskVolume3\\first.dll" },
@@ -118,7 +118,7 @@ static void an_image_is_there_from_its_load_to_its_unload(void **state)
 
 static void a_lost_unload_ends_with_the_next_load(void **state)
 {
-	static const struct row rows[] = {
+	static const struct image_change rows[] = {
 		{ 100, LOAD, 7, 0x10000, 0x2000, "one.dll" },
 		{ 200, LOAD, 7, 0x10000, 0x2000, "two.dll" },
 		{ 300, UNLOAD, 7, 0x10000, 0x2000, "three.dll" }, /* its load was lost */
@@ -135,7 +135,7 @@ static void a_lost_unload_ends_with_the_next_load(void **state)
 
 static void the_kernel_has_images_in_all_processes(void **state)
 {
-	static const struct row rows[] = {
+	static const struct image_change rows[] = {
 		{ 1, FIRST, 0, 0xfffff80000000000, 0x1000, "\\SystemRoot\\system32\\ntoskrnl.exe" },
 		{ 1, FIRST, 0, UINT64_MAX - 0xfff, UINT64_MAX, "end.sys" },
 		{ 5, PROVIDER + 5, 7, 0x10000, 0x1000, "\\Device\\HarddiskVolume3\\a.dll" },

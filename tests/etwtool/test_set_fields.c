@@ -28,7 +28,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void add(const char *text)
+static void add_assignment(const char *text)
 {
 	struct etw_error err = { 0 };
 
@@ -43,7 +43,7 @@ struct made {
 	struct etw_event_class class;
 };
 
-static void make(struct made *made, const struct etw_out_record *out)
+static void make_record(struct made *made, const struct etw_out_record *out)
 {
 	const struct etw_record *record = &made->one.walk.record;
 
@@ -75,14 +75,14 @@ static void make_image_load(struct made *made, const char *name)
 	etw_payload_pointer(&payload, 0x7ff600000000);
 	etw_payload_zeros(&payload, 16);
 	etw_payload_wstring(&payload, name);
-	make(made, &(struct etw_out_record){ .type = ETW_RECORD_SYSTEM,
-					     .group = 3,
-					     .opcode = 10,
-					     .version = 2,
-					     .process_id = 42,
-					     .thread_id = 43,
-					     .payload = payload.bytes,
-					     .payload_size = payload.size });
+	make_record(made, &(struct etw_out_record){ .type = ETW_RECORD_SYSTEM,
+						    .group = 3,
+						    .opcode = 10,
+						    .version = 2,
+						    .process_id = 42,
+						    .thread_id = 43,
+						    .payload = payload.bytes,
+						    .payload_size = payload.size });
 	etw_payload_done(&payload);
 	assert_non_null(made->class.schema);
 }
@@ -111,7 +111,7 @@ static void a_field_is_replaced_and_the_rest_stays(void **state)
 	(void)state;
 	make_image_load(&before, "\\a.dll");
 	make_image_load(&after, "C:\\Plugins\\b.dll");
-	add("Image/Load.FileName=C:\\Plugins\\b.dll");
+	add_assignment("Image/Load.FileName=C:\\Plugins\\b.dll");
 	bytes = apply(&before, SET_CHANGED, &size);
 	assert_int_equal(size, after.one.size);
 	assert_memory_equal(bytes, after.one.bytes, size);
@@ -127,7 +127,7 @@ static void an_event_that_it_is_not_about_stays(void **state)
 
 	(void)state;
 	make_image_load(&made, "\\a.dll");
-	add("Process/Start.ImageFileName=x.exe");
+	add_assignment("Process/Start.ImageFileName=x.exe");
 	assert_ptr_equal(apply(&made, SET_SAME, &size), made.one.bytes);
 	assert_ptr_equal(apply(&made, SET_SAME, &size), made.one.bytes);
 	assert_false(set_fields_found(&set, "the recording", &err));
@@ -143,8 +143,8 @@ static void numbers_are_decimal_or_hexadecimal(void **state)
 
 	(void)state;
 	make_image_load(&made, "\\a.dll");
-	add("Image/Load.ImageBase=0x10");
-	add("Image/Load.ProcessId=77");
+	add_assignment("Image/Load.ImageBase=0x10");
+	add_assignment("Image/Load.ProcessId=77");
 	bytes = apply(&made, SET_CHANGED, &size);
 	assert_int_equal(etw_load_u64(bytes + ETL_SYSTEM_HEADER_SIZE), 0x10);
 	assert_int_equal(etw_load_u32(bytes + ETL_SYSTEM_HEADER_SIZE + 16), 77);
@@ -158,14 +158,14 @@ static void values_of_the_header_can_be_set(void **state)
 	size_t size;
 
 	(void)state;
-	make(&made, &(struct etw_out_record){ .type = ETW_RECORD_EVENT,
-					      .provider = &provider,
-					      .id = 5,
-					      .payload = "ab",
-					      .payload_size = 2 });
-	add("Contoso/5.@id=6");
-	add("Contoso/5.@provider=04030201-0605-0807-090a-0b0c0d0e0f10");
-	add("Contoso/5.@pid=9");
+	make_record(&made, &(struct etw_out_record){ .type = ETW_RECORD_EVENT,
+						     .provider = &provider,
+						     .id = 5,
+						     .payload = "ab",
+						     .payload_size = 2 });
+	add_assignment("Contoso/5.@id=6");
+	add_assignment("Contoso/5.@provider=04030201-0605-0807-090a-0b0c0d0e0f10");
+	add_assignment("Contoso/5.@pid=9");
 	bytes = apply(&made, SET_CHANGED, &size);
 	assert_int_equal(size, made.one.size);
 	assert_int_equal(etw_load_u16(bytes + 0x28), 6);
@@ -184,9 +184,9 @@ static void the_header_of_an_event_without_payload_can_be_set(void **state)
 	size_t size;
 
 	(void)state;
-	make(&made,
-	     &(struct etw_out_record){ .type = ETW_RECORD_EVENT, .provider = &provider, .id = 5 });
-	add("Contoso/5.@id=6");
+	make_record(&made, &(struct etw_out_record){
+				   .type = ETW_RECORD_EVENT, .provider = &provider, .id = 5 });
+	add_assignment("Contoso/5.@id=6");
 	bytes = apply(&made, SET_CHANGED, &size);
 	assert_int_equal(size, made.one.size);
 	assert_int_equal(etw_load_u16(bytes + 0x28), 6);
@@ -201,7 +201,7 @@ static void what_does_not_fit_is_an_error(void **state)
 
 	(void)state;
 	make_image_load(&made, "\\a.dll");
-	add("Image/Load.ProcessId=x");
+	add_assignment("Image/Load.ProcessId=x");
 	bytes = made.one.bytes;
 	size = made.one.size;
 	assert_int_equal(set_fields_apply(&set, &made.one.walk.record, &made.class, &bytes, &size,
@@ -219,7 +219,7 @@ static void a_field_that_no_event_has_gets_a_suggestion(void **state)
 
 	(void)state;
 	make_image_load(&made, "\\a.dll");
-	add("Image/Load.Filenam=x");
+	add_assignment("Image/Load.Filenam=x");
 	apply(&made, SET_SAME, &size);
 	assert_false(set_fields_found(&set, "the recording", &err));
 	assert_string_equal(err.text, "\"Image/Load.Filenam=x\": none of these events has a field "

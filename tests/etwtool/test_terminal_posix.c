@@ -16,7 +16,7 @@
 
 #include "tests/support/exact_copy.h"
 
-static size_t take(const char *bytes, bool all, uint32_t *key)
+static size_t parse_key(const char *bytes, bool all, uint32_t *key)
 {
 	uint8_t *copy = exact_copy(bytes, strlen(bytes));
 	size_t size = terminal_parse_key((const char *)copy, strlen(bytes), all, key);
@@ -56,7 +56,7 @@ static void keys_have_their_sequences(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		uint32_t key;
 
-		assert_int_equal(take(rows[i].bytes, false, &key), strlen(rows[i].bytes));
+		assert_int_equal(parse_key(rows[i].bytes, false, &key), strlen(rows[i].bytes));
 		assert_int_equal(key, rows[i].key);
 	}
 }
@@ -69,8 +69,8 @@ static void a_sequence_waits_for_its_rest(void **state)
 	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
 		uint32_t key;
 
-		assert_int_equal(take(starts[i], false, &key), 0);
-		assert_int_equal(take(starts[i], true, &key), strlen(starts[i]));
+		assert_int_equal(parse_key(starts[i], false, &key), 0);
+		assert_int_equal(parse_key(starts[i], true, &key), strlen(starts[i]));
 		assert_int_equal(key, i == 0 ? '\033' : KEY_NONE);
 	}
 }
@@ -80,10 +80,10 @@ static void one_key_is_taken_at_a_time(void **state)
 	uint32_t key;
 
 	(void)state;
-	assert_int_equal(take("\033[Bq", false, &key), 3);
+	assert_int_equal(parse_key("\033[Bq", false, &key), 3);
 	assert_int_equal(key, KEY_DOWN);
 	/* Escape, and then a letter: no terminal sends that for one key that we know. */
-	assert_int_equal(take("\033q", false, &key), 1);
+	assert_int_equal(parse_key("\033q", false, &key), 1);
 	assert_int_equal(key, '\033');
 }
 

@@ -76,7 +76,7 @@ void fake_buffer_release(struct fake_buffer *buffer)
 }
 
 /* A buffer from the pool, which grows up to its maximum; NULL when all are in use. */
-static struct fake_buffer *take(struct fake_session *session, uint16_t processor)
+static struct fake_buffer *new_buffer(struct fake_session *session, uint16_t processor)
 {
 	struct fake_buffer *buffer;
 
@@ -399,7 +399,7 @@ uint32_t fake_buffer_make_room(struct fake_session *session, const struct fake_w
 		flush_one(session, processor);
 	}
 	if (!session->active[processor]) {
-		session->active[processor] = take(session, (uint16_t)processor);
+		session->active[processor] = new_buffer(session, (uint16_t)processor);
 	}
 	return session->active[processor] ? 0 : ERROR_NOT_ENOUGH_MEMORY;
 }

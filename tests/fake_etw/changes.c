@@ -28,7 +28,7 @@ struct bytes {
 	size_t size;
 };
 
-static void put(struct bytes *bytes, const void *value, size_t size)
+static void add_bytes(struct bytes *bytes, const void *value, size_t size)
 {
 	memcpy(bytes->at + bytes->size, value, size);
 	bytes->size += size;
@@ -36,7 +36,7 @@ static void put(struct bytes *bytes, const void *value, size_t size)
 
 static void put_name(struct bytes *bytes, const WCHAR *name)
 {
-	put(bytes, name, (fake_wide_length(name) + 1) * sizeof(*name));
+	add_bytes(bytes, name, (fake_wide_length(name) + 1) * sizeof(*name));
 }
 
 static void emit(const EVENT_DESCRIPTOR *descriptor, uint32_t pid, const struct bytes *bytes)
@@ -72,15 +72,15 @@ void fake_changes_session(const struct fake_session *session, enum fake_change c
 	descriptor.Task = 2;
 	descriptor.Level = VERBOSE;
 	descriptor.Keyword = KEYWORD_SESSION;
-	put(&bytes, &session->guid, sizeof(session->guid));
-	put(&bytes, &session->mode, sizeof(session->mode));
+	add_bytes(&bytes, &session->guid, sizeof(session->guid));
+	add_bytes(&bytes, &session->mode, sizeof(session->mode));
 	put_name(&bytes, session->name);
 	put_name(&bytes, u""); /* no file */
 	if (descriptor.Version >= 1) {
-		put(&bytes, numbers, sizeof(numbers));
+		add_bytes(&bytes, numbers, sizeof(numbers));
 	}
 	if (descriptor.Version >= 2) {
-		put(&bytes, losses, sizeof(losses));
+		add_bytes(&bytes, losses, sizeof(losses));
 	}
 	emit(&descriptor, pid, &bytes);
 }
@@ -96,13 +96,13 @@ void fake_changes_provider(const struct fake_session *session, const GUID *provi
 					      .Keyword = KEYWORD_PROVIDER | KEYWORD_ENABLEMENT };
 	struct bytes bytes = { .size = 0 };
 
-	put(&bytes, provider, sizeof(*provider));
+	add_bytes(&bytes, provider, sizeof(*provider));
 	put_name(&bytes, session->name);
 	if (enable) {
-		put(&bytes, &enable->match_any, sizeof(enable->match_any));
-		put(&bytes, &enable->match_all, sizeof(enable->match_all));
-		put(&bytes, &enable->properties, sizeof(enable->properties));
-		put(&bytes, &enable->level, sizeof(enable->level));
+		add_bytes(&bytes, &enable->match_any, sizeof(enable->match_any));
+		add_bytes(&bytes, &enable->match_all, sizeof(enable->match_all));
+		add_bytes(&bytes, &enable->properties, sizeof(enable->properties));
+		add_bytes(&bytes, &enable->level, sizeof(enable->level));
 	}
 	emit(&descriptor, pid, &bytes);
 }

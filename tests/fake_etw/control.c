@@ -105,8 +105,8 @@ void fake_session_set_realtime(struct fake_session *session, bool realtime)
 	}
 }
 
-static uint32_t check(TRACEHANDLE handle, LPCWSTR name, const EVENT_TRACE_PROPERTIES *properties,
-		      ULONG code)
+static uint32_t check_control(TRACEHANDLE handle, LPCWSTR name,
+			      const EVENT_TRACE_PROPERTIES *properties, ULONG code)
 {
 	if (!properties || (!name && handle == 0)) {
 		return ERROR_INVALID_PARAMETER;
@@ -128,7 +128,7 @@ static uint32_t check(TRACEHANDLE handle, LPCWSTR name, const EVENT_TRACE_PROPER
 static uint32_t control(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIES properties,
 			ULONG code)
 {
-	uint32_t error = check(handle, name, properties, code);
+	uint32_t error = check_control(handle, name, properties, code);
 	struct fake_session *session;
 	bool fits;
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool look(struct fake_session *from, struct fake_etw_session *session)
+static bool get_state(struct fake_session *from, struct fake_etw_session *session)
 {
 	if (!from) {
 		return false;
@@ -42,7 +42,7 @@ bool fake_etw_session(const char *name, struct fake_etw_session *session)
 	bool found;
 
 	fake_lock();
-	found = look(fake_session_by_utf8(name), session);
+	found = get_state(fake_session_by_utf8(name), session);
 	fake_unlock();
 	return found;
 }
@@ -149,8 +149,8 @@ bool fake_etw_wait_flag(const char *name, uint32_t flag, unsigned timeout_ms)
 	for (;;) {
 		const struct fake_session *session = fake_session_by_utf8(name);
 
-		set = session && ((fake_session_flags(session) | session->provider_masks[0]) &
-				  flag) != 0;
+		set = session &&
+		      ((fake_session_flags(session) | session->provider_masks[0]) & flag) != 0;
 		if (set || fake_clock_monotonic_ns() >= end) {
 			break;
 		}

@@ -116,7 +116,7 @@ ULONG WMIAPI TraceSetInformation(TRACEHANDLE handle, TRACE_INFO_CLASS informatio
 }
 
 /* Copies what was asked for; a buffer that is too small is a length that is wrong. */
-static uint32_t give(const void *bytes, ULONG needed, void *out, ULONG size, PULONG returned)
+static uint32_t copy_out(const void *bytes, ULONG needed, void *out, ULONG size, PULONG returned)
 {
 	if (returned) {
 		*returned = needed;
@@ -147,31 +147,31 @@ ULONG WMIAPI TraceQueryInformation(TRACEHANDLE handle, TRACE_INFO_CLASS informat
 				session->masks[0]++; /* other groups each time */
 			}
 			if (error == 0) {
-				error = give(session->masks, sizeof(session->masks), information,
-					     size, returned);
+				error = copy_out(session->masks, sizeof(session->masks),
+						 information, size, returned);
 			}
 			break;
 		case TraceStackTracingInfo:
 			error = system_logger_of(handle, &session);
 			if (error == 0) {
-				error = give(session->stack_events,
-					     (ULONG)(session->stack_event_count *
-						     sizeof(CLASSIC_EVENT_ID)),
-					     information, size, returned);
+				error = copy_out(session->stack_events,
+						 (ULONG)(session->stack_event_count *
+							 sizeof(CLASSIC_EVENT_ID)),
+						 information, size, returned);
 			}
 			break;
 		case TraceSampledProfileIntervalInfo:
 			interval.Interval = fake.profile_interval;
-			error = give(&interval, sizeof(interval), information, size, returned);
+			error = copy_out(&interval, sizeof(interval), information, size, returned);
 			break;
 		case TraceVersionInfo:
-			error = give(&version, sizeof(version), information, size, returned);
+			error = copy_out(&version, sizeof(version), information, size, returned);
 			break;
 		case TraceMaxLoggersQuery:
 			error = fake.options.os_build < FIRST_BUILD_WITH_MAX_LOGGERS ?
 					ERROR_NOT_SUPPORTED :
-					give(&loggers, sizeof(loggers), information, size,
-					     returned);
+					copy_out(&loggers, sizeof(loggers), information, size,
+						 returned);
 			break;
 		default:
 			error = ERROR_NOT_SUPPORTED;
@@ -184,7 +184,8 @@ ULONG WMIAPI TraceQueryInformation(TRACEHANDLE handle, TRACE_INFO_CLASS informat
 
 /* --- EnumerateTraceGuidsEx --- */
 
-static uint32_t answer(const void *bytes, size_t needed, void *out, ULONG size, PULONG returned)
+static uint32_t copy_list_out(const void *bytes, size_t needed, void *out, ULONG size,
+			      PULONG returned)
 {
 	*returned = (ULONG)needed;
 	if (!out || size < needed) {
@@ -230,7 +231,7 @@ static uint32_t list_guids(bool own, void *out, ULONG size, PULONG returned)
 			count = add_guid(guids, count, &fake.sessions[i].enables[j].provider);
 		}
 	}
-	error = answer(guids, count * sizeof(*guids), out, size, returned);
+	error = copy_list_out(guids, count * sizeof(*guids), out, size, returned);
 	free(guids);
 	return error;
 }
@@ -293,8 +294,8 @@ static uint32_t guid_info(const GUID *guid, void *out, ULONG size, PULONG return
 		memcpy(at + sizeof(instance), infos, enabled * sizeof(*infos));
 		at += instance_size;
 	}
-	error = answer(bytes, sizeof(head) + head.InstanceCount * instance_size, out, size,
-		       returned);
+	error = copy_list_out(bytes, sizeof(head) + head.InstanceCount * instance_size, out, size,
+			      returned);
 	free(bytes);
 	return error;
 }
@@ -314,7 +315,7 @@ ULONG WMIAPI EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS information_class, PVO
 	} else if (information_class == TraceGuidQueryProcess) {
 		error = list_guids(true, out, out_size, returned);
 	} else if (information_class == TraceMaxLoggersQuery) {
-		error = answer(&loggers, sizeof(loggers), out, out_size, returned);
+		error = copy_list_out(&loggers, sizeof(loggers), out, out_size, returned);
 	} else if (information_class == TraceGuidQueryInfo) {
 		error = in && in_size == sizeof(GUID) ? guid_info(in, out, out_size, returned) :
 							ERROR_INVALID_PARAMETER;

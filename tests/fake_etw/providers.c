@@ -88,7 +88,7 @@ static void call_back(struct registration *registration, const struct fake_etw_c
 	os_condition_wake_all(&fake.changed);
 }
 
-static void run(void *context)
+static void run_callbacks(void *context)
 {
 	(void)context;
 	fake_lock();
@@ -146,7 +146,7 @@ uint64_t fake_providers_notify(const GUID *provider, const GUID *source, ULONG i
 	if (any && !running) {
 		running = true;
 		stopping = false;
-		if (!os_thread_start(&thread, run, NULL, NULL)) {
+		if (!os_thread_start(&thread, run_callbacks, NULL, NULL)) {
 			abort();
 		}
 	}
@@ -236,8 +236,8 @@ unsigned fake_providers_registered(void)
 }
 
 /* With the lock; the callback for what is wanted already has run when it returns. NULL: no room. */
-static struct registration *add(const GUID *provider, PENABLECALLBACK callback, void *context,
-				REGHANDLE *handle)
+static struct registration *add_registration(const GUID *provider, PENABLECALLBACK callback,
+					     void *context, REGHANDLE *handle)
 {
 	struct registration *registration = NULL;
 	struct fake_union sum = fake_enable_union(provider);
@@ -281,7 +281,7 @@ ULONG EVNTAPI EventRegister(LPCGUID provider, PENABLECALLBACK callback, PVOID co
 	if (error == 0 && (!provider || !handle)) {
 		error = ERROR_INVALID_PARAMETER;
 	}
-	if (error == 0 && !add(provider, callback, context, handle)) {
+	if (error == 0 && !add_registration(provider, callback, context, handle)) {
 		error = ERROR_NOT_ENOUGH_MEMORY;
 	}
 	fake_unlock();
@@ -514,7 +514,7 @@ struct fake_etw_provider *fake_etw_provider_open(const GUID *guid, fake_etw_on_c
 	if (!provider->callbacks) {
 		abort();
 	}
-	registration = add(guid, on_callback, provider, &provider->handle);
+	registration = add_registration(guid, on_callback, provider, &provider->handle);
 	if (!registration) {
 		abort();
 	}

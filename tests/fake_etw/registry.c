@@ -79,7 +79,7 @@ static struct key *key_of(HKEY handle)
 	return NULL;
 }
 
-static struct binary *find(const WCHAR *key, const WCHAR *value)
+static struct binary *find_value(const WCHAR *key, const WCHAR *value)
 {
 	for (size_t i = 0; i < VALUES; i++) {
 		if (binaries[i].used && fake_wide_equal(binaries[i].key, key) &&
@@ -101,7 +101,7 @@ size_t fake_etw_registry_bytes(const char *key, const char *value, uint8_t *byte
 		abort();
 	}
 	fake_lock();
-	found = find(wide_key, wide_value);
+	found = find_value(wide_key, wide_value);
 	found_size = found ? found->size : 0;
 	if (found_size > size) {
 		abort();
@@ -177,7 +177,7 @@ LSTATUS WINAPI RegSetValueExW(HKEY handle, LPCWSTR value, DWORD reserved, DWORD 
 			    handle, value, reserved, type, data, size);
 	}
 	error = fake_enter(CALL_RegSetValueExW);
-	to = find(key->path, value);
+	to = find_value(key->path, value);
 	for (size_t i = 0; i < VALUES && !to; i++) {
 		to = binaries[i].used ? NULL : &binaries[i];
 	}
@@ -220,7 +220,7 @@ LSTATUS WINAPI RegDeleteKeyValueW(HKEY key, LPCWSTR path, LPCWSTR value)
 			    path, value);
 	}
 	error = fake_enter(CALL_RegDeleteKeyValueW);
-	found = find(path, value);
+	found = find_value(path, value);
 	if (error == 0 && found) {
 		found->used = false;
 	}

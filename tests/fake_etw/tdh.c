@@ -120,7 +120,7 @@ void fake_etw_tdh_provider(const GUID *provider, const char *name, bool manifest
 }
 
 /* The usual protocol: *size is what there is room for, and becomes what is needed. */
-static uint32_t answer(const void *bytes, ULONG needed, void *buffer, ULONG *size)
+static uint32_t copy_out(const void *bytes, ULONG needed, void *buffer, ULONG *size)
 {
 	ULONG room = *size;
 
@@ -157,7 +157,7 @@ ULONG WINAPI TdhGetEventInformation(PEVENT_RECORD record, ULONG context_count,
 		error = ERROR_NOT_FOUND;
 		for (size_t i = 0; i < event_count; i++) {
 			if (same_event(&events[i], record)) {
-				error = answer(events[i].bytes, events[i].size, buffer, size);
+				error = copy_out(events[i].bytes, events[i].size, buffer, size);
 				break;
 			}
 		}
@@ -179,7 +179,7 @@ ULONG WINAPI TdhGetEventMapInformation(PEVENT_RECORD record, LPWSTR name, PEVENT
 		for (size_t i = 0; i < map_count; i++) {
 			if (fake_guid_equal(&maps[i].provider, &record->EventHeader.ProviderId) &&
 			    fake_wide_equal(maps[i].name, name)) {
-				error = answer(maps[i].bytes, maps[i].size, buffer, size);
+				error = copy_out(maps[i].bytes, maps[i].size, buffer, size);
 				break;
 			}
 		}
@@ -215,9 +215,9 @@ static uint32_t enumerate_events(const GUID *provider, PPROVIDER_EVENT_INFO buff
 		}
 	}
 	if (list->NumberOfEvents > 0) {
-		error = answer(list,
-			       (ULONG)(header + list->NumberOfEvents * sizeof(EVENT_DESCRIPTOR)),
-			       buffer, size);
+		error = copy_out(list,
+				 (ULONG)(header + list->NumberOfEvents * sizeof(EVENT_DESCRIPTOR)),
+				 buffer, size);
 	}
 	free(list);
 	return error;
@@ -265,7 +265,7 @@ static uint32_t enumerate(PPROVIDER_ENUMERATION_INFO buffer, ULONG *size)
 		memcpy(bytes + names, providers[i].name, length);
 		names += length;
 	}
-	error = answer(bytes, (ULONG)total, buffer, size);
+	error = copy_out(bytes, (ULONG)total, buffer, size);
 	free(bytes);
 	return error;
 }
@@ -299,7 +299,7 @@ ULONG WINAPI TdhGetManifestEventInformation(LPGUID provider, PEVENT_DESCRIPTOR d
 		error = ERROR_NOT_FOUND;
 		for (size_t i = 0; i < event_count; i++) {
 			if (same_event(&events[i], &record)) {
-				error = answer(events[i].bytes, events[i].size, buffer, size);
+				error = copy_out(events[i].bytes, events[i].size, buffer, size);
 				break;
 			}
 		}
@@ -341,7 +341,7 @@ static uint32_t enumerate_keywords(const GUID *provider, PPROVIDER_FIELD_INFOARR
 			names += length;
 		}
 	}
-	error = answer(list, (ULONG)names, buffer, size);
+	error = copy_out(list, (ULONG)names, buffer, size);
 	free(list);
 	return error;
 }

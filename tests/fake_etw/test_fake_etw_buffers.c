@@ -54,7 +54,7 @@ static TRACEHANDLE start(const WCHAR *name, ULONG mode, ULONG least, ULONG most)
 	return handle;
 }
 
-static struct fake_etw_session look(const char *name)
+static struct fake_etw_session session_state(const char *name)
 {
 	struct fake_etw_session session;
 
@@ -69,9 +69,9 @@ static void a_buffer_goes_out_when_it_is_full(void **state)
 	for (unsigned i = 0; i < A_BUFFER; i++) {
 		emit(0);
 	}
-	assert_int_equal(look("one").buffers_written, 0);
+	assert_int_equal(session_state("one").buffers_written, 0);
 	emit(0);
-	assert_int_equal(look("one").buffers_written, 1);
+	assert_int_equal(session_state("one").buffers_written, 1);
 }
 
 static void every_processor_has_a_buffer_of_its_own(void **state)
@@ -82,10 +82,10 @@ static void every_processor_has_a_buffer_of_its_own(void **state)
 	for (uint16_t i = 0; i < 4; i++) {
 		emit(i);
 	}
-	assert_int_equal(look("one").free_buffers, 4);    /* of eight */
-	assert_int_equal(look("shared").free_buffers, 1); /* of two */
+	assert_int_equal(session_state("one").free_buffers, 4);    /* of eight */
+	assert_int_equal(session_state("shared").free_buffers, 1); /* of two */
 	fake_etw_flush("one");
-	assert_int_equal(look("one").buffers_written, 4);
+	assert_int_equal(session_state("one").buffers_written, 4);
 }
 
 static void an_empty_buffer_is_not_flushed(void **state)
@@ -93,7 +93,7 @@ static void an_empty_buffer_is_not_flushed(void **state)
 	(void)state;
 	start(u"one", 0, 0, 0);
 	fake_etw_flush("one");
-	assert_int_equal(look("one").buffers_written, 0);
+	assert_int_equal(session_state("one").buffers_written, 0);
 }
 
 struct gate {
@@ -118,24 +118,24 @@ static void the_pool_grows_to_its_maximum_and_then_events_are_lost(void **state)
 	(void)state;
 	start(u"one", EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING, 2, 10);
 	assert_true(recorder_consume(&recorder, u"one"));
-	assert_int_equal(look("one").buffers, 2);
+	assert_int_equal(session_state("one").buffers, 2);
 	for (unsigned i = 0; i < 10 * A_BUFFER + 33; i++) {
 		assert_int_equal(emit(0), 1);
 	}
-	session = look("one");
+	session = session_state("one");
 	assert_int_equal(session.buffers, 10);
 	assert_int_equal(session.free_buffers, 0);
 	assert_int_equal(session.events_lost,
 			 33); /* the tenth buffer is full, there is no eleventh */
 	atomic_store(&gate.open, true);
 	assert_true(fake_etw_drain("one", WAIT_MS));
-	session = look("one");
+	session = session_state("one");
 	assert_int_equal(session.delivered, 10 * A_BUFFER);
 	assert_int_equal(session.buffers, 10); /* ETW does not free unused buffers */
 	assert_int_equal(session.free_buffers, 10);
 	emit(0);
 	assert_true(fake_etw_drain("one", WAIT_MS));
-	assert_int_equal(look("one").events_lost, 33);
+	assert_int_equal(session_state("one").events_lost, 33);
 	recorder_stop(u"one");
 	assert_int_equal(recorder_join(&recorder), 0);
 	assert_int_equal(recorder.count,
@@ -162,11 +162,11 @@ static void without_a_consumer_the_playback_file_fills(void **state)
 	}
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 1, &data),
 			 ERROR_LOG_FILE_FULL);
-	assert_int_equal(look("one").events_lost, 1);
+	assert_int_equal(session_state("one").events_lost, 1);
 	assert_true(recorder_consume(&recorder, u"one"));
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 1, &data), 0);
 	assert_true(fake_etw_drain("one", WAIT_MS));
-	assert_int_equal(look("one").delivered, 3 * A_BUFFER + 1);
+	assert_int_equal(session_state("one").delivered, 3 * A_BUFFER + 1);
 	recorder_stop(u"one");
 	assert_int_equal(recorder_join(&recorder), 0);
 	recorder_close(&recorder);
@@ -189,7 +189,7 @@ static void a_slow_consumer_makes_writes_fail(void **state)
 		error = EventWriteTransfer(provider, &descriptor, NULL, NULL, 0, NULL);
 	}
 	assert_int_equal(error, ERROR_NOT_ENOUGH_MEMORY);
-	assert_int_equal(look("one").events_lost, 1);
+	assert_int_equal(session_state("one").events_lost, 1);
 	atomic_store(&gate.open, true);
 	recorder_stop(u"one");
 	assert_int_equal(recorder_join(&recorder), 0);
@@ -211,7 +211,7 @@ static void lost_buffers_are_counted_with_their_events(void **state)
 		emit(0);
 	}
 	assert_true(fake_etw_drain("one", WAIT_MS));
-	session = look("one");
+	session = session_state("one");
 	assert_int_equal(session.realtime_buffers_lost, 2);
 	assert_int_equal(session.events_in_lost_buffers, 2 * A_BUFFER);
 	assert_int_equal(session.delivered, 2 * A_BUFFER);
@@ -280,12 +280,12 @@ static void what_was_emitted_was_delivered_or_lost(void **state)
 	os_thread_join(&watcher);
 	assert_true(fake_etw_drain("one", WAIT_MS));
 	assert_true(fake_etw_drain("two", WAIT_MS));
-	session = look("one");
+	session = session_state("one");
 	print_message("  one: %u emitted, %u delivered, %u lost\n", (unsigned)session.emitted,
 		      (unsigned)session.delivered, (unsigned)session.events_lost);
 	assert_int_equal(session.emitted, WRITERS * EACH);
 	assert_int_equal(session.delivered + session.events_lost, WRITERS * EACH);
-	session = look("two");
+	session = session_state("two");
 	assert_int_equal(session.delivered + session.events_lost, WRITERS * EACH);
 	recorder_stop(u"one");
 	recorder_stop(u"two");
@@ -338,11 +338,11 @@ static void a_consumer_can_be_held_up(void **state)
 	for (unsigned i = 0; i < 3 * A_BUFFER; i++) {
 		emit(0);
 	}
-	assert_int_equal(look("one").events_lost, A_BUFFER);
+	assert_int_equal(session_state("one").events_lost, A_BUFFER);
 	assert_int_equal(recorder_count(&recorder), 0);
 	fake_etw_hold_consumer("one", false);
 	assert_true(fake_etw_drain("one", WAIT_MS));
-	assert_int_equal(look("one").delivered, 2 * A_BUFFER);
+	assert_int_equal(session_state("one").delivered, 2 * A_BUFFER);
 	recorder_stop(u"one");
 	assert_int_equal(recorder_join(&recorder), 0);
 	recorder_close(&recorder);
@@ -378,7 +378,7 @@ static void a_writer_that_waits_for_a_buffer_loses_no_event(void **state)
 	}
 	fake_etw_hold_consumer("one", false);
 	assert_true(fake_etw_drain("one", WAIT_MS));
-	session = look("one");
+	session = session_state("one");
 	assert_true(session.emitted >= EVENTS);
 	assert_int_equal(session.events_lost, 0);
 	assert_int_equal(session.delivered, session.emitted);

@@ -60,7 +60,7 @@ static void build(const struct etw_out_record *records, size_t count)
 	etw_writer_close(writer);
 }
 
-static void play(struct fake_etw_play_options *options, struct fake_etw_played *played)
+static void play_records(struct fake_etw_play_options *options, struct fake_etw_played *played)
 {
 	struct etw_error err;
 
@@ -135,7 +135,7 @@ static void records_become_event_records(void **state)
 	memcpy(&guid, some_provider.bytes, sizeof(guid));
 	assert_int_equal(EnableTraceEx2(one, &guid, 1, 5, 0, 0, 0, NULL), 0);
 	consume(&recorder, u"one", "one");
-	play(NULL, &played);
+	play_records(NULL, &played);
 	assert_int_equal(played.emitted, 3);
 	assert_int_equal(played.left_out, 1); /* the header */
 	finish(&recorder, u"one", "one");
@@ -191,7 +191,7 @@ static void what_no_session_delivers_is_left_out(void **state)
 	(void)state;
 	build(records, 4);
 	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
-	play(NULL, &played);
+	play_records(NULL, &played);
 	assert_int_equal(played.emitted, 1);
 	assert_int_equal(played.left_out, 4);
 	assert_int_equal(played.unwanted, 0);
@@ -218,14 +218,14 @@ static void sessions_get_what_they_have_enabled(void **state)
 	assert_int_equal(recorder_start(u"system", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
 	assert_int_equal(recorder_start(u"user", false, 0, &user), 0);
 	assert_int_equal(EnableTraceEx2(user, &guid, 1, 4, 0x1, 0, 0, NULL), 0);
-	play(NULL, &played);
+	play_records(NULL, &played);
 	assert_int_equal(played.emitted, 2);
 	assert_int_equal(played.unwanted, 3);
 	assert_true(fake_etw_session("system", &session));
 	assert_int_equal(session.emitted, 1);
 	assert_true(fake_etw_session("user", &session));
 	assert_int_equal(session.emitted, 1);
-	play(&(struct fake_etw_play_options){ .only = "user" }, &played);
+	play_records(&(struct fake_etw_play_options){ .only = "user" }, &played);
 	assert_int_equal(played.emitted, 5);
 	assert_true(fake_etw_session("user", &session));
 	assert_int_equal(session.emitted, 6);
@@ -272,7 +272,7 @@ static void playing_waits_for_buffers(void **state)
 	build_many();
 	start_small();
 	consume(&recorder, u"one", "one");
-	play(NULL, &played);
+	play_records(NULL, &played);
 	assert_int_equal(played.emitted, MANY);
 	assert_true(fake_etw_drain("one", WAIT_MS));
 	assert_true(fake_etw_session("one", &session));
@@ -295,7 +295,7 @@ static void a_lossy_play_loses_what_finds_no_buffer(void **state)
 	(void)state;
 	build_many();
 	start_small();
-	play(&(struct fake_etw_play_options){ .lossy = true }, &played);
+	play_records(&(struct fake_etw_play_options){ .lossy = true }, &played);
 	assert_int_equal(played.emitted, MANY);
 	assert_true(fake_etw_session("one", &session));
 	assert_true(session.events_lost > 0 && session.events_lost < MANY);
@@ -326,7 +326,7 @@ static void the_clocks_can_be_those_of_the_recording(void **state)
 		    counter.QuadPart < START_RAW + 2337949 * seconds);
 	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
 	fake_etw_set_clock(2337949, 0, 133600000000000000);
-	play(&(struct fake_etw_play_options){ .advance_clock = true }, &played);
+	play_records(&(struct fake_etw_play_options){ .advance_clock = true }, &played);
 	QueryPerformanceCounter(&counter);
 	assert_true(counter.QuadPart >= START_RAW + 10);
 	assert_false(fake_etw_clock_like("no such file", &err));
@@ -351,7 +351,7 @@ static void a_test_may_skip_records(void **state)
 	(void)state;
 	build(records, 2);
 	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
-	play(&(struct fake_etw_play_options){ .skip = skip_all }, &played);
+	play_records(&(struct fake_etw_play_options){ .skip = skip_all }, &played);
 	assert_int_equal(played.emitted, 1);
 	assert_int_equal(played.left_out, 2);
 	assert_int_equal(remove(path), 0);
@@ -374,7 +374,7 @@ static void records_can_happen_when_they_are_played(void **state)
 	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
 	fake_etw_set_clock(2337949, START_RAW + INT64_C(2337949) * 3600, 133600000000000000);
 	QueryPerformanceCounter(&before);
-	play(&(struct fake_etw_play_options){ .now = true }, &played);
+	play_records(&(struct fake_etw_play_options){ .now = true }, &played);
 	QueryPerformanceCounter(&after);
 	assert_true(fake_etw_drain("one", WAIT_MS));
 	assert_int_equal(recorder_count(&recorder), 1);
@@ -441,7 +441,7 @@ static void the_end_of_a_recording_is_reported_at_stop_only(void **state)
 	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
 	assert_true(fake_etw_session("one", &session));
 	assert_int_equal(session.emitted, 1); /* the process that begins nowhere */
-	play(NULL, &played);
+	play_records(NULL, &played);
 	assert_int_equal(played.emitted, 1);
 	assert_int_equal(played.left_out, 1 + 4); /* the header, and the end */
 	fake_etw_set_clock(2337949, START_RAW + 1000, 133600000000000000);
@@ -488,7 +488,7 @@ static void consume_two(struct recorder *recorder, struct fake_etw_kept *kept)
 	assert_false(fake_etw_keep("one", kept)); /* there is no consumer */
 	consume(recorder, u"one", "one");
 	assert_true(fake_etw_keep("one", kept));
-	play(&options, &played);
+	play_records(&options, &played);
 	assert_true(fake_etw_drain("one", WAIT_MS));
 	assert_true(fake_etw_keep("one", NULL));
 	assert_int_equal(kept->count, 2);

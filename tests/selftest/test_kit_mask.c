@@ -21,7 +21,7 @@ static struct kit_mask *mask_with_names(void)
 	return mask;
 }
 
-static void check(struct kit_mask *mask, const char *text, const char *expected)
+static void expect_masked(struct kit_mask *mask, const char *text, const char *expected)
 {
 	struct etw_text out = { 0 };
 
@@ -66,7 +66,7 @@ static void names_parts_and_accounts_get_pseudonyms(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		check(mask, cases[i].text, cases[i].expected);
+		expect_masked(mask, cases[i].text, cases[i].expected);
 	}
 	kit_mask_free(mask);
 }

@@ -82,7 +82,7 @@ static bool wait_a_little(void *context, uint64_t ms)
 }
 
 /* A folder of its own for a test. */
-struct place {
+struct test_folder {
 	char folder[TEMPORARY_PATH_SIZE];
 };
 
@@ -102,7 +102,7 @@ static bool remove_entry(void *folder, const char *name)
 
 static int set_up(void **state)
 {
-	static struct place place;
+	static struct test_folder place;
 
 	fake_etw_reset(NULL);
 	existing_add();
@@ -114,7 +114,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct place *place = *state;
+	struct test_folder *place = *state;
 	struct fake_etw_open open = fake_etw_open_things();
 
 	os_folder_list(place->folder, remove_entry, place->folder);
@@ -123,7 +123,7 @@ static int tear_down(void **state)
 	return open.sessions == 0 && open.traces == 0 && open.registrations == 0 ? 0 : -1;
 }
 
-static bool run_limited(const struct place *place, struct script *script, bool private_names,
+static bool run_limited(const struct test_folder *place, struct script *script, bool private_names,
 			uint32_t call_ms, struct etw_text *report, struct etw_error *err)
 {
 	const struct kit_options options = { .folder = place->folder,
@@ -142,14 +142,14 @@ static bool run_limited(const struct place *place, struct script *script, bool p
 	return kit_run(&options, report, &passed, err);
 }
 
-static bool run(const struct place *place, struct script *script, bool private_names,
-		struct etw_text *report, struct etw_error *err)
+static bool run_kit(const struct test_folder *place, struct script *script, bool private_names,
+		    struct etw_text *report, struct etw_error *err)
 {
 	return run_limited(place, script, private_names, 0, report, err);
 }
 
 /* The text of a file, to be freed; "" when it is not there. */
-static char *text_of(const struct place *place, const char *name)
+static char *text_of(const struct test_folder *place, const char *name)
 {
 	char path[PATH_SIZE];
 	char *text = NULL;
@@ -173,7 +173,7 @@ static unsigned lines_of(const char *text)
 	return lines;
 }
 
-static void check_has(const struct place *place, const char *name, const char *part)
+static void check_has(const struct test_folder *place, const char *name, const char *part)
 {
 	char *text = text_of(place, name);
 
@@ -184,7 +184,7 @@ static void check_has(const struct place *place, const char *name, const char *p
 	free(text);
 }
 
-static void check_has_not(const struct place *place, const char *name, const char *part)
+static void check_has_not(const struct test_folder *place, const char *name, const char *part)
 {
 	char *text = text_of(place, name);
 
@@ -248,7 +248,7 @@ static void every_part_leaves_its_file(void **state)
 		{ "before.prom", "etw_session_up{" },
 		{ "after.prom", "etw_session_up{" },
 	};
-	const struct place *place = *state;
+	const struct test_folder *place = *state;
 	struct script script = { .loses = true };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
@@ -256,7 +256,7 @@ static void every_part_leaves_its_file(void **state)
 
 	assert_true(fake_etw_other_start("Other Session", EVENT_TRACE_REAL_TIME_MODE, 0));
 	add_kernel_events(0xfffff80a10000000);
-	assert_true(run(place, &script, false, &report, &err));
+	assert_true(run_kit(place, &script, false, &report, &err));
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		check_has(place, files[i].name, files[i].part);
 	}
@@ -272,13 +272,13 @@ static void every_part_leaves_its_file(void **state)
 
 static void a_refuted_assumption_stands_in_the_summary(void **state)
 {
-	const struct place *place = *state;
+	const struct test_folder *place = *state;
 	struct script script = { 0 };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
 
 	fake_etw_otherwise("S15");
-	assert_true(run(place, &script, false, &report, &err));
+	assert_true(run_kit(place, &script, false, &report, &err));
 	check_has(place, "summary.txt", "\n  S15 handles of sessions are not used again: QUERY by");
 	check_has(place, "assumptions.txt", "S15   REFUTED ");
 	text_free(&report);
@@ -287,13 +287,13 @@ static void a_refuted_assumption_stands_in_the_summary(void **state)
 /* As if Windows hid addresses from callers without SeDebugPrivilege. */
 static void hidden_addresses_are_a_refuted_assumption(void **state)
 {
-	const struct place *place = *state;
+	const struct test_folder *place = *state;
 	struct script script = { 0 };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
 
 	add_kernel_events(0);
-	assert_true(run(place, &script, false, &report, &err));
+	assert_true(run_kit(place, &script, false, &report, &err));
 	check_has(place, "assumptions.txt", "W1e   REFUTED ");
 	check_has(place, "summary.txt", "address 0 in 2 of 2 images of drivers");
 	text_free(&report);
@@ -302,14 +302,14 @@ static void hidden_addresses_are_a_refuted_assumption(void **state)
 /* The recording has names of files, which no mask reaches. */
 static void with_masked_names_the_recording_of_kernel_events_does_not_stay(void **state)
 {
-	const struct place *place = *state;
+	const struct test_folder *place = *state;
 	struct script script = { 0 };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
 	char path[PATH_SIZE];
 
 	add_kernel_events(0xfffff80a10000000);
-	assert_true(run(place, &script, true, &report, &err));
+	assert_true(run_kit(place, &script, true, &report, &err));
 	check_has(place, "kernel-counts.csv", ",FileIo,FltPostOpCompletion,99,");
 	snprintf(path, sizeof path, "%s/all-kernel.etl", place->folder);
 	assert_null(os_file_open(path, NULL));
@@ -319,13 +319,13 @@ static void with_masked_names_the_recording_of_kernel_events_does_not_stay(void 
 /* Without rights nothing works, and each part says so. */
 static void a_part_that_fails_does_not_lose_the_others(void **state)
 {
-	const struct place *place = *state;
+	const struct test_folder *place = *state;
 	struct script script = { 0 };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
 
 	fake_etw_set_rights(FAKE_ETW_NO_RIGHTS);
-	assert_true(run(place, &script, false, &report, &err));
+	assert_true(run_kit(place, &script, false, &report, &err));
 	check_has(place, "summary.txt", "Self-test: it did not run, see below\n");
 	check_has(place, "summary.txt",
 		  "  self-test: session etw_exporter_self_test: access is denied");
@@ -341,12 +341,12 @@ static void a_part_that_fails_does_not_lose_the_others(void **state)
 
 static void an_activity_that_fails_is_a_line(void **state)
 {
-	const struct place *place = *state;
+	const struct test_folder *place = *state;
 	struct script script = { .fails = true };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
 
-	assert_true(run(place, &script, false, &report, &err));
+	assert_true(run_kit(place, &script, false, &report, &err));
 	check_has(place, "summary.txt", "  self-test: a temporary file cannot be created\n");
 	check_has(place, "assumptions.txt", "S12   confirmed ");
 	text_free(&report);
@@ -354,12 +354,12 @@ static void an_activity_that_fails_is_a_line(void **state)
 
 static void a_stop_leaves_what_was_collected(void **state)
 {
-	const struct place *place = *state;
+	const struct test_folder *place = *state;
 	struct script script = { .stop = true };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
 
-	assert_true(run(place, &script, false, &report, &err));
+	assert_true(run_kit(place, &script, false, &report, &err));
 	check_has(place, "summary.txt", "The program was requested to stop before the end.\n");
 	check_has(place, "assumptions.txt", "the program was requested to stop");
 	check_has(place, "machine.csv", "windows,");
@@ -374,7 +374,7 @@ static void what_hangs_loses_only_what_calls_event_tracing(void **state)
 	static const GUID rundown = {
 		0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
 	};
-	const struct place *place = *state;
+	const struct test_folder *place = *state;
 	struct script script = { .hangs = fake_etw_provider_open(&rundown, NULL, NULL) };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
@@ -392,14 +392,14 @@ static void what_hangs_loses_only_what_calls_event_tracing(void **state)
 static void names_are_masked_in_all_files(void **state)
 {
 	static const char *const names[] = { "sessions-before.csv", "sessions-after.csv" };
-	const struct place *place = *state;
+	const struct test_folder *place = *state;
 	struct script script = { 0 };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
 
 	assert_true(fake_etw_other_start("Trace of C:\\Merger; Initech\\Budget.xlsx",
 					 EVENT_TRACE_REAL_TIME_MODE, 0));
-	assert_true(run(place, &script, true, &report, &err));
+	assert_true(run_kit(place, &script, true, &report, &err));
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		check_has(place, names[i], "\"Trace of C:\\name1\\name2.xlsx\",");
 		check_has_not(place, names[i], "Merger");
@@ -412,13 +412,13 @@ static void names_are_masked_in_all_files(void **state)
 
 static void a_folder_with_files_gets_a_folder_for_each_run(void **state)
 {
-	const struct place *place = *state;
+	const struct test_folder *place = *state;
 	struct script script = { .stop = true };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
 
 	for (unsigned i = 0; i < 3; i++) {
-		assert_true(run(place, &script, false, &report, &err));
+		assert_true(run_kit(place, &script, false, &report, &err));
 	}
 	check_has(place, "summary.txt", "etw_exporter");
 	check_has(place, "run-2/summary.txt", "etw_exporter");
@@ -429,13 +429,13 @@ static void a_folder_with_files_gets_a_folder_for_each_run(void **state)
 
 static void a_folder_that_cannot_be_made_is_one_sentence(void **state)
 {
-	struct place place = { "no-such-folder/below" };
+	struct test_folder place = { "no-such-folder/below" };
 	struct script script = { 0 };
 	struct etw_text report = { 0 };
 	struct etw_error err = { 0 };
 
 	(void)state;
-	assert_false(run(&place, &script, false, &report, &err));
+	assert_false(run_kit(&place, &script, false, &report, &err));
 	assert_non_null(strstr(err.text, "no-such-folder/below"));
 	assert_int_equal(fake_etw_calls("StartTraceW"), 0);
 	assert_int_equal(report.size, 0);

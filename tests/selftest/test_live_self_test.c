@@ -399,8 +399,8 @@ static void reset(const struct script *script, enum fake_etw_rights rights)
 	}
 }
 
-static bool run(struct script *script, struct etw_text *report, bool *passed, struct told *told,
-		struct etw_error *err)
+static bool run_self_test(struct script *script, struct etw_text *report, bool *passed,
+			  struct told *told, struct etw_error *err)
 {
 	const struct self_test_options options = {
 		.prepare = prepare,
@@ -456,7 +456,7 @@ static struct outcome measure(struct script *script)
 	struct etw_error err = { 0 };
 
 	reset(script, FAKE_ETW_ADMINISTRATOR);
-	if (!run(script, &outcome.report, &outcome.passed, &outcome.told, &err)) {
+	if (!run_self_test(script, &outcome.report, &outcome.passed, &outcome.told, &err)) {
 		fail_msg("%s", err.text);
 	}
 	return outcome;
@@ -645,7 +645,7 @@ static void what_cannot_be_tried_is_one_sentence(void **state)
 		bool passed;
 
 		reset(&script, cases[i].denied ? FAKE_ETW_NO_RIGHTS : FAKE_ETW_ADMINISTRATOR);
-		assert_false(run(&script, &report, &passed, &told, &err));
+		assert_false(run_self_test(&script, &report, &passed, &told, &err));
 		assert_string_equal(err.text, cases[i].sentence);
 		assert_int_equal(report.size, 0);
 		assert_int_equal(told.results, 0);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t add(uint64_t hash, const void *bytes, size_t size)
+static uint64_t add_to_hash(uint64_t hash, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;
 
@@ -16,7 +16,7 @@ static uint64_t add(uint64_t hash, const void *bytes, size_t size)
 
 static uint64_t add_u64(uint64_t hash, uint64_t value)
 {
-	return add(hash, &value, sizeof value);
+	return add_to_hash(hash, &value, sizeof value);
 }
 
 static uint64_t record_hash(const struct etw_record *record)
@@ -25,8 +25,8 @@ static uint64_t record_hash(const struct etw_record *record)
 	struct etw_extended_item item;
 	uint32_t offset = 0;
 
-	hash = add(hash, record->provider, sizeof *record->provider);
-	hash = add(hash, record->payload, record->payload_size);
+	hash = add_to_hash(hash, record->provider, sizeof *record->provider);
+	hash = add_to_hash(hash, record->payload, record->payload_size);
 	hash = add_u64(hash, record->payload_size);
 	hash = add_u64(hash, (uint64_t)record->process_id << 32 | record->thread_id);
 	hash = add_u64(hash, (uint64_t)record->id << 48 | (uint64_t)record->task << 32 |
@@ -41,11 +41,11 @@ static uint64_t record_hash(const struct etw_record *record)
 	hash = add_u64(hash, (uint64_t)record->time);
 	hash = add_u64(hash, record->index);
 	if (record->activity) {
-		hash = add(hash, record->activity, sizeof *record->activity);
+		hash = add_to_hash(hash, record->activity, sizeof *record->activity);
 	}
 	while (etw_record_next_extended(record, &offset, &item)) {
 		hash = add_u64(hash, item.type);
-		hash = add(hash, item.data, item.size);
+		hash = add_to_hash(hash, item.data, item.size);
 	}
 	return hash;
 }

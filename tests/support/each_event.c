@@ -43,12 +43,12 @@ static bool is_seen_often(struct events *events, const struct etw_record *record
 	return ++*map_put(&events->alike, key, NULL) > TRIED_ALIKE;
 }
 
-static void look(struct events *events, const struct seen_event *event)
+static void learn_event(struct events *events, const struct seen_event *event)
 {
 	etw_trace_schemas_look(events->trace, event->record);
 }
 
-static void show(struct events *events, const struct seen_event *event)
+static void visit_event(struct events *events, const struct seen_event *event)
 {
 	struct seen_event known = *event;
 
@@ -75,8 +75,8 @@ static void walk(struct events *events, struct etl_walk *walk,
 	}
 }
 
-static void pass(struct events *events, struct etw_file *file,
-		 void (*on_event)(struct events *events, const struct seen_event *event))
+static void visit_file(struct events *events, struct etw_file *file,
+		       void (*on_event)(struct events *events, const struct seen_event *event))
 {
 	struct etw_damage damage = { .problems = NULL };
 	struct etl_scan scan;
@@ -119,9 +119,9 @@ void for_each_event(const char *path, each_event *visit, void *context)
 	assert_true(etw_configured_manifests_add_builtin(&manifests, &err));
 	events.origins =
 		(struct etw_schema_origins){ .trace = events.trace, .builtin = manifests.builtin };
-	pass(&events, file, look);
+	visit_file(&events, file, learn_event);
 	etw_trace_schemas_finish(events.trace);
-	pass(&events, file, show);
+	visit_file(&events, file, visit_event);
 	map_done(&events.alike);
 	etw_tracelogging_cache_free(events.tracelogging);
 	etw_trace_schemas_free(events.trace);
@@ -135,7 +135,7 @@ struct found {
 	size_t count;
 };
 
-static bool find(void *context, const char *name)
+static bool add_if_recording(void *context, const char *name)
 {
 	struct found *found = context;
 	size_t size = strlen(name);
@@ -158,7 +158,7 @@ void for_each_recording(const char *folder, void (*visit)(const char *path))
 	assert_true(sample_write(sample, NULL, &err));
 	visit(sample);
 	remove(sample);
-	os_folder_list(folder, find, &found);
+	os_folder_list(folder, add_if_recording, &found);
 	for (size_t i = 0; i < found.count; i++) {
 		print_message("  %s\n", strrchr(found.paths[i], '/') + 1);
 		visit(found.paths[i]);

@@ -31,7 +31,7 @@ struct etw_writer_options every_class_options(uint8_t pointer_size, enum etw_clo
 }
 
 /* Every record a little later than the one before, on the other processor. */
-static void next(struct kernel_events *k)
+static void next_moment(struct kernel_events *k)
 {
 	k->raw_time += 1100;
 	k->processor ^= 1;
@@ -60,28 +60,28 @@ static void add_processes(struct kernel_events *k)
 					     .file_name = "\\SystemRoot\\drivers\\nic.sys" };
 
 	event_process(k, OP_DC_START, &process);
-	next(k);
+	next_moment(k);
 	event_thread(k, OP_DC_START, &thread);
-	next(k);
+	next_moment(k);
 	event_image(k, OP_DC_START, &driver);
-	next(k);
+	next_moment(k);
 	process.id = thread.process_id = image.process_id = 200;
 	thread.id = 204;
 	process.sid = NULL;
 	process.image = "beta.exe";
 	event_process(k, OP_START, &process);
-	next(k);
+	next_moment(k);
 	event_thread(k, OP_START, &thread);
-	next(k);
+	next_moment(k);
 	event_image(k, OP_IMAGE_LOAD, &image);
-	next(k);
+	next_moment(k);
 	event_image(k, OP_IMAGE_UNLOAD, &image);
-	next(k);
+	next_moment(k);
 	event_thread(k, OP_STOP, &thread);
-	next(k);
+	next_moment(k);
 	process.exit_status = UINT32_C(0xc0000005);
 	event_process(k, OP_STOP, &process);
-	next(k);
+	next_moment(k);
 }
 
 static void add_files(struct kernel_events *k)
@@ -103,35 +103,35 @@ static void add_files(struct kernel_events *k)
 						 .size = 4096 };
 
 	event_file_create(k, &file, "\\Device\\HarddiskVolume3\\log.txt", 0x60, 7);
-	next(k);
+	next_moment(k);
 	event_file_end(k, file.irp, 1, 0);
-	next(k);
+	next_moment(k);
 	event_file_name(k, OP_FILE_NAME_CREATE, file.key, "\\Device\\HarddiskVolume3\\log.txt");
-	next(k);
+	next_moment(k);
 	event_file_transfer(k, OP_FILE_READ, &file, 0, 512, FILE_IO_CACHED_READ);
-	next(k);
+	next_moment(k);
 	event_file_transfer(k, OP_FILE_WRITE, &file, 512, 4096, FILE_IO_PAGING);
-	next(k);
+	next_moment(k);
 	event_file_info(k, OP_FILE_SET_INFO, &file, 0, 20);
-	next(k);
+	next_moment(k);
 	event_file_dir_enum(k, OP_FILE_DIR_ENUM, &file, 4096, 37, "*");
-	next(k);
+	next_moment(k);
 	event_file_path(k, OP_FILE_RENAME_PATH, &file, 10, "\\Device\\HarddiskVolume3\\old.txt");
-	next(k);
+	next_moment(k);
 	event_file_simple(k, OP_FILE_CLOSE, &file);
-	next(k);
+	next_moment(k);
 	event_file_name(k, OP_FILE_NAME_DELETE, file.key, "\\Device\\HarddiskVolume3\\log.txt");
-	next(k);
+	next_moment(k);
 	event_disk(k, OP_DISK_READ_INIT, &disk);
-	next(k);
+	next_moment(k);
 	event_disk(k, OP_DISK_READ, &disk);
-	next(k);
+	next_moment(k);
 	event_disk(k, OP_DISK_WRITE, &disk);
-	next(k);
+	next_moment(k);
 	event_disk(k, OP_DISK_FLUSH, &disk);
-	next(k);
+	next_moment(k);
 	event_hard_fault(k, &fault);
-	next(k);
+	next_moment(k);
 }
 
 static void add_network(struct kernel_events *k)
@@ -145,17 +145,17 @@ static void add_network(struct kernel_events *k)
 					  .connection = 0x8b000000 };
 
 	event_network(k, OP_NET_CONNECT, &network);
-	next(k);
+	next_moment(k);
 	event_network(k, OP_NET_SEND, &network);
-	next(k);
+	next_moment(k);
 	network.ipv6 = true;
 	event_network(k, OP_NET_RECEIVE, &network);
-	next(k);
+	next_moment(k);
 	network.udp = true;
 	event_network(k, OP_NET_SEND, &network);
-	next(k);
+	next_moment(k);
 	event_network_fail(k, false, 2, 5);
-	next(k);
+	next_moment(k);
 }
 
 static void add_scheduler(struct kernel_events *k)
@@ -165,15 +165,15 @@ static void add_scheduler(struct kernel_events *k)
 					      .old_state = 5 };
 
 	event_ready_thread(k, 104);
-	next(k);
+	next_moment(k);
 	event_context_switch(k, &change);
-	next(k);
+	next_moment(k);
 	event_sample(k, 0x80001000, 104);
-	next(k);
+	next_moment(k);
 	event_isr(k, k->raw_time - 50, 0x80001000, 0x61, true);
-	next(k);
+	next_moment(k);
 	event_dpc(k, 68, k->raw_time - 50, 0x80001000);
-	next(k);
+	next_moment(k);
 }
 
 static void add_system(struct kernel_events *k)
@@ -182,13 +182,13 @@ static void add_system(struct kernel_events *k)
 	const struct kernel_logical_disk volume = { 0, 1000, 1, 1, "C:", "NTFS", 100, 50 };
 
 	event_system_physical_disk(k, &disk);
-	next(k);
+	next_moment(k);
 	event_system_logical_disk(k, &volume);
-	next(k);
+	next_moment(k);
 	event_volume_mapping(k, "\\Device\\HarddiskVolume3\\", "C:\\");
-	next(k);
+	next_moment(k);
 	event_trace_rundown_complete(k);
-	next(k);
+	next_moment(k);
 }
 
 void every_class_add_kernel(struct etw_writer *writer, uint8_t pointer_size)
@@ -198,7 +198,7 @@ void every_class_add_kernel(struct etw_writer *writer, uint8_t pointer_size)
 	kernel_events_init(&k, writer, pointer_size);
 	kernel_events_at(&k, 0, 5000000, 4, 8);
 	event_trace_extension(&k, 5, 0x07012b77, 2, true);
-	next(&k);
+	next_moment(&k);
 	add_processes(&k);
 	add_files(&k);
 	add_network(&k);

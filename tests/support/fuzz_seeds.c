@@ -32,7 +32,7 @@ enum { PATH_SIZE = 1024 };
 
 static const char *out;
 
-static void stop(const char *path, const char *why)
+static void fail(const char *path, const char *why)
 {
 	fprintf(stderr, "fuzz_seeds: %s: %s\n", path, why);
 	exit(1);
@@ -44,7 +44,7 @@ static void make_folder(const char *folder)
 
 	snprintf(path, sizeof path, "%s/%s", out, folder);
 	if (!system_make_folder(path)) {
-		stop(path, strerror(errno));
+		fail(path, strerror(errno));
 	}
 }
 
@@ -56,7 +56,7 @@ static void write_seed(const char *folder, const char *name, const void *bytes, 
 	snprintf(path, sizeof path, "%s/%s/%s", out, folder, name);
 	file = fopen(path, "wb");
 	if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) {
-		stop(path, strerror(errno));
+		fail(path, strerror(errno));
 	}
 }
 
@@ -107,20 +107,20 @@ static void write_recording(const char *name, const struct etw_writer_options *o
 	size_t size;
 
 	if (!writer) {
-		stop(name, err.text);
+		fail(name, err.text);
 	}
 	if (add) {
 		add(writer, options->pointer_size);
 	}
 	if (!etw_writer_finish(writer, &err)) {
-		stop(name, err.text);
+		fail(name, err.text);
 	}
 	bytes = etl_writer_bytes(writer, &size);
 	etw_payload_init(&whole, 8);
 	etw_payload_bytes(&whole, bytes, size - cut);
 	etw_payload_bytes(&whole, nothing, zeros);
 	if (whole.failed) {
-		stop(name, "no memory");
+		fail(name, "no memory");
 	}
 	write_seed("fuzz_etl", name, whole.bytes, whole.size);
 	write_for_commands(name, &whole);
@@ -307,7 +307,7 @@ static void write_payloads(const char *form)
 	snprintf(path, sizeof path, "%s/fuzz_etl/all-%s.etl", out, form);
 	source = etw_source_open_file(path, &options, &err);
 	if (!source || !etw_source_run(source, &sink, &err)) {
-		stop(path, err.text);
+		fail(path, err.text);
 	}
 	snprintf(name, sizeof name, "%s.descriptions", form);
 	write_seed("fuzz_decode", name, payloads.descriptions.bytes, payloads.descriptions.size);
@@ -472,7 +472,7 @@ int main(int argc, char **argv)
 	}
 	out = argv[1];
 	if (!system_make_folder(out)) {
-		stop(out, strerror(errno));
+		fail(out, strerror(errno));
 	}
 	write_recordings();
 	write_payloads("64");

@@ -11,7 +11,7 @@ enum { HONEST = 0, HOSTILE = 4, SILENT = 8, OTHER_PROVIDER = 1, VERSION_1 = 0x40
 
 static const struct etw_guid provider = { { 0, 0xfe } };
 
-static void step(struct etw_payload *seed, uint8_t what, uint8_t number)
+static void add_step(struct etw_payload *seed, uint8_t what, uint8_t number)
 {
 	etw_payload_u8(seed, what);
 	etw_payload_u8(seed, number);
@@ -19,7 +19,7 @@ static void step(struct etw_payload *seed, uint8_t what, uint8_t number)
 
 static void event(struct etw_payload *seed, uint8_t number, uint8_t id)
 {
-	step(seed, EVENT, number);
+	add_step(seed, EVENT, number);
 	etw_payload_u8(seed, id);
 }
 
@@ -31,7 +31,7 @@ static void announce(struct etw_payload *seed, uint8_t number, const char *insid
 	struct etw_text xml = { 0 };
 
 	inband_manifest_xml(&xml, &manifest);
-	step(seed, ANNOUNCE, number);
+	add_step(seed, ANNOUNCE, number);
 	etw_payload_u16(seed, (uint16_t)xml.size);
 	etw_payload_bytes(seed, xml.data, xml.size);
 	text_free(&xml);
@@ -46,7 +46,7 @@ static void add_manifest_ids(struct etw_payload *seed)
 	event(seed, HONEST, 2);
 	announce(seed, HOSTILE, "<events><event value='2' symbol='X'/></events>");
 	event(seed, HOSTILE, 2);
-	step(seed, WAIT, 60);
+	add_step(seed, WAIT, 60);
 	event(seed, HONEST, 2);
 	for (uint8_t id = 10; id < 20; id++) {
 		event(seed, HOSTILE | OTHER_PROVIDER, id);
@@ -72,21 +72,21 @@ static void add_answers(struct etw_payload *seed)
 						     .maps = maps };
 	struct etw_payload answer;
 
-	step(seed, WAIT, 3); /* not asked yet */
+	add_step(seed, WAIT, 3); /* not asked yet */
 	event(seed, HONEST, 5);
 	etw_payload_init(&answer, 8);
 	payload_event_info(&answer, &blob);
-	step(seed, ANSWER, 0);
+	add_step(seed, ANSWER, 0);
 	etw_payload_u16(seed, (uint16_t)answer.size);
 	etw_payload_bytes(seed, answer.bytes, answer.size);
 	etw_payload_clear(&answer);
 	payload_event_map(&answer, &map);
-	step(seed, MAP, 0);
+	add_step(seed, MAP, 0);
 	etw_payload_u16(seed, (uint16_t)(answer.size - 16)); /* without the provider */
 	etw_payload_bytes(seed, answer.bytes + 16, answer.size - 16);
 	etw_payload_done(&answer);
 	event(seed, HONEST, 5);
-	step(seed, WAIT, 1);
+	add_step(seed, WAIT, 1);
 	event(seed, HOSTILE, 5);
 	event(seed, HONEST, 5);
 }
@@ -114,14 +114,14 @@ static void add_versions(struct etw_payload *seed)
 
 	add_events(seed);
 	announce(seed, HONEST, before);
-	step(seed, WAIT, 1);
+	add_step(seed, WAIT, 1);
 	announce(seed, HOSTILE, later);
 	add_events(seed);
-	step(seed, CHANGE, HONEST | ENDS);
-	step(seed, WAIT, 1);
-	step(seed, CHANGE, HONEST);
+	add_step(seed, CHANGE, HONEST | ENDS);
+	add_step(seed, WAIT, 1);
+	add_step(seed, CHANGE, HONEST);
 	add_events(seed);
-	step(seed, WAIT, 1);
+	add_step(seed, WAIT, 1);
 	announce(seed, HONEST, later);
 	announce(seed, HOSTILE, before);
 	add_events(seed);

@@ -10,14 +10,14 @@
 enum what { TRACELOGGING, MANIFEST, EVENT_INFO, FIELDS, WITH_POINTERS_OF_4 };
 
 /* What the target reads first: which format, and the payload. */
-static void begin(struct etw_payload *seed, unsigned what, const char *payload, size_t size)
+static void begin_seed(struct etw_payload *seed, unsigned what, const char *payload, size_t size)
 {
 	etw_payload_u8(seed, (uint8_t)what);
 	etw_payload_u16(seed, (uint16_t)size);
 	etw_payload_bytes(seed, payload, size);
 }
 
-#define BEGIN(seed, what, payload) begin(seed, what, payload, sizeof(payload) - 1)
+#define BEGIN(seed, what, payload) begin_seed(seed, what, payload, sizeof(payload) - 1)
 
 static void metadata(struct etw_payload *seed, const char *fields, size_t size)
 {

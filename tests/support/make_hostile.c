@@ -22,7 +22,7 @@ enum { SERVER = 100, BOMB_BUFFERS = 128 };
 
 static const char *folder;
 
-static void stop(const char *path, const char *why)
+static void fail(const char *path, const char *why)
 {
 	fprintf(stderr, "make_hostile: %s: %s\n", path, why);
 	exit(1);
@@ -37,7 +37,7 @@ static struct etw_writer *open_recording(const char *name, const struct etw_writ
 	snprintf(path, sizeof path, "%s/%s.etl", folder, name);
 	writer = etw_writer_open(path, options, &err);
 	if (!writer) {
-		stop(path, err.text);
+		fail(path, err.text);
 	}
 	return writer;
 }
@@ -47,7 +47,7 @@ static void close_recording(const char *name, struct etw_writer *writer)
 	struct etw_error err = { 0 };
 
 	if (!etw_writer_finish(writer, &err)) {
-		stop(name, err.text);
+		fail(name, err.text);
 	}
 	etw_writer_close(writer);
 }
@@ -229,7 +229,7 @@ int main(int argc, char **argv)
 	}
 	folder = argv[1];
 	if (!system_make_folder(folder)) {
-		stop(folder, strerror(errno));
+		fail(folder, strerror(errno));
 	}
 	for (size_t i = 0; i < sizeof at_the_ends / sizeof at_the_ends[0]; i++) {
 		write_times(i);

@@ -6,8 +6,9 @@
 
 static char name_x[] = "x", name_y[] = "y", name_z[] = "z";
 
-static struct rule_set *make(const char *const texts[3], const struct config *config,
-			     struct registry *registry, bool prepare, struct etw_error *err)
+static struct rule_set *make_rule_set(const char *const texts[3], const struct config *config,
+				      struct registry *registry, bool prepare,
+				      struct etw_error *err)
 {
 	static const char *const files[] = { "x.yaml", "y.yaml", "z.yaml" };
 	static char *const names[] = { name_x, name_y, name_z };
@@ -45,7 +46,7 @@ fail:
 struct rule_set *three_collectors(const char *const texts[3], const struct config *config,
 				  struct registry *registry, struct etw_error *err)
 {
-	return make(texts, config, registry, false, err);
+	return make_rule_set(texts, config, registry, false, err);
 }
 
 struct rule_set *next_collector(const char *text, const struct config *config,
@@ -53,7 +54,7 @@ struct rule_set *next_collector(const char *text, const struct config *config,
 {
 	const char *const texts[3] = { text, NULL, NULL };
 
-	return make(texts, config, registry, true, err);
+	return make_rule_set(texts, config, registry, true, err);
 }
 
 struct rule_set *one_collector(const char *text, const struct config *config,

@@ -71,7 +71,7 @@ static const char *file_path(uint32_t file, char path[96])
 	return path;
 }
 
-static void step(struct plain *p)
+static void next_moment(struct plain *p)
 {
 	p->raw += 2 + draw(p, 8);
 	p->events.raw_time = p->raw;
@@ -106,7 +106,7 @@ static void act_transfer(struct plain *p, bool read)
 	event_file_transfer(&p->events, read ? OP_FILE_READ : OP_FILE_WRITE, &op,
 			    (uint64_t)draw(p, 65536) * 4096, size, flags);
 	*bytes += size;
-	step(p);
+	next_moment(p);
 	event_file_end(&p->events, op.irp, size, 0);
 }
 
@@ -118,11 +118,11 @@ static void act_open(struct plain *p)
 	event_file_create(&p->events, &op,
 			  file_path((uint32_t)((op.key - file_key(0)) / 0x290), path), 0x01000060,
 			  7);
-	step(p);
+	next_moment(p);
 	event_file_end(&p->events, op.irp, 1, 0);
-	step(p);
+	next_moment(p);
 	event_file_simple(&p->events, OP_FILE_CLEANUP, &op);
-	step(p);
+	next_moment(p);
 	event_file_simple(&p->events, OP_FILE_CLOSE, &op);
 }
 
@@ -227,11 +227,11 @@ static void act_process(struct plain *p)
 	const char *image = images[id / 8 % 4];
 
 	add_process(p, OP_START, id, image, 259);
-	step(p);
+	next_moment(p);
 	add_thread(p, OP_START, id, id + 4);
-	step(p);
+	next_moment(p);
 	add_thread(p, OP_STOP, id, id + 4);
-	step(p);
+	next_moment(p);
 	add_process(p, OP_STOP, id, image, draw(p, 8) == 0);
 	p->totals.process_starts++;
 	p->totals.thread_starts++;
@@ -263,35 +263,35 @@ static void act(struct plain *p)
 	} else {
 		act_process(p);
 	}
-	step(p);
+	next_moment(p);
 }
 
 /* --- the recording ---------------------------------------------------------------------------- */
 
-static void begin(struct plain *p)
+static void begin_recording(struct plain *p)
 {
 	kernel_events_at(&p->events, 0, p->raw, 400, 404);
 	event_volume_mapping(&p->events, "\\Device\\HarddiskVolume3\\", "C:\\");
 	event_volume_mapping(&p->events, "\\Device\\HarddiskVolume5\\", "D:\\");
 	for (uint32_t i = 0; i < PROCESSES; i++) {
 		add_process(p, OP_DC_START, process_id(i), image_of(i), 259);
-		step(p);
+		next_moment(p);
 		for (uint32_t j = 0; j < THREADS; j++) {
 			add_thread(p, OP_DC_START, process_id(i), thread_id(i, j));
-			step(p);
+			next_moment(p);
 		}
 	}
 	event_trace_rundown_complete(&p->events);
 }
 
-static void end(struct plain *p)
+static void end_recording(struct plain *p)
 {
 	char path[96];
 
 	kernel_events_at(&p->events, 0, p->raw, 400, 404);
 	for (uint32_t i = 0; i < FILES; i++) {
 		event_file_name(&p->events, OP_FILE_NAME_RUNDOWN, file_key(i), file_path(i, path));
-		step(p);
+		next_moment(p);
 	}
 	event_trace_rundown_complete(&p->events);
 }
@@ -318,14 +318,14 @@ bool plain_recording_write(const char *path, uint64_t size_bytes, bool switches,
 		return false;
 	}
 	kernel_events_init(&plain.events, plain.writer, 8);
-	begin(&plain);
+	begin_recording(&plain);
 	while (etw_writer_written(plain.writer) + rest < size_bytes &&
 	       !etw_writer_failed(plain.writer)) {
 		for (int i = 0; i < 64; i++) {
 			act(&plain);
 		}
 	}
-	end(&plain);
+	end_recording(&plain);
 	written = etw_writer_finish(plain.writer, err);
 	plain.totals.records = plain.events.records + 1;
 	if (totals) {

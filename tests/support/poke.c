@@ -10,8 +10,8 @@
 #include "lib/decode/kernel_class.h"
 
 /* Where the field lies. */
-static struct etw_field_slice find(const struct etw_record *record, const char *name,
-				   const struct etw_field **field)
+static struct etw_field_slice find_field(const struct etw_record *record, const char *name,
+					 const struct etw_field **field)
 {
 	const struct etw_schema *schema = etw_kernel_schema_of(record);
 	int index = schema ? etw_schema_find_field(schema, name) : -1;
@@ -28,7 +28,7 @@ static struct etw_field_slice find(const struct etw_record *record, const char *
 void poke_field(const struct etw_record *record, uint8_t *payload, const char *name, uint64_t value)
 {
 	const struct etw_field *field;
-	struct etw_field_slice slice = find(record, name, &field);
+	struct etw_field_slice slice = find_field(record, name, &field);
 
 	for (uint32_t i = 0; i < slice.size; i++) {
 		payload[(slice.at - payload) + (ptrdiff_t)i] = (uint8_t)(value >> (8 * i));
@@ -39,7 +39,7 @@ void poke_text(const struct etw_record *record, uint8_t *payload, const char *na
 	       const char *text)
 {
 	const struct etw_field *field;
-	struct etw_field_slice slice = find(record, name, &field);
+	struct etw_field_slice slice = find_field(record, name, &field);
 	ptrdiff_t at = slice.at - payload;
 	int width = field->type == ETW_FIELD_ASTRING ? 1 : 2;
 

@@ -15,7 +15,7 @@ static void add_counts(const struct machine *m, struct sample_totals *totals)
 		1 + m->events.records + totals->application_records + totals->remark_records;
 }
 
-static bool play(struct machine *m, struct etw_error *err)
+static bool play_minute(struct machine *m, struct etw_error *err)
 {
 	const uint64_t end = SAMPLE_SECONDS * SECOND;
 
@@ -56,7 +56,7 @@ bool sample_write(const char *path, struct sample_totals *totals, struct etw_err
 		error_set(err, ETW_ERROR_NO_MEMORY, "no memory for the sample's machine");
 	} else if (writer) {
 		machine_init(m, writer, counted);
-		written = play(m, err);
+		written = play_minute(m, err);
 		add_counts(m, counted);
 		machine_done(m);
 		if (totals) {

@@ -173,15 +173,15 @@ static void configuration(struct machine *m)
 					"10.20.0.10;2001:db8:14:4::53" };
 
 	event_system_cpu(&m->events, &cpu);
-	pass(m, 4000);
+	let_time_pass(m, 4000);
 	for (size_t i = 0; i < SAMPLE_DISKS; i++) {
 		event_system_physical_disk(&m->events, &disks[i]);
-		pass(m, 4000);
+		let_time_pass(m, 4000);
 		event_system_logical_disk(&m->events, &volumes[i]);
-		pass(m, 4000);
+		let_time_pass(m, 4000);
 	}
 	event_system_nic(&m->events, &nic);
-	pass(m, 4000);
+	let_time_pass(m, 4000);
 }
 
 static void volume_mappings(struct machine *m)
@@ -194,7 +194,7 @@ static void volume_mappings(struct machine *m)
 
 	for (size_t i = 0; i < sizeof mappings / sizeof mappings[0]; i++) {
 		event_volume_mapping(&m->events, mappings[i][0], mappings[i][1]);
-		pass(m, 500);
+		let_time_pass(m, 500);
 		m->totals->sys_config_records++;
 	}
 	event_build_info(&m->events, "17763.1.amd64fre.rs5_release.180914-1434",
@@ -213,15 +213,15 @@ void cast_enter(struct machine *m)
 	start_processes(m, s);
 	open_files(m, s);
 	m->now_ns = 2 * MS;
-	enter(m, s->scheduler, s->scheduler->threads[1]);
+	enter_thread(m, s->scheduler, s->scheduler->threads[1]);
 	event_trace_extension(&m->events, 5, GROUPS_1, 2, false);
-	pass(m, 9000);
+	let_time_pass(m, 9000);
 	configuration(m);
 	volume_mappings(m);
 	processes_rundown(m, OP_DC_START);
 	drivers_rundown(m, OP_DC_START);
 	event_trace_rundown_complete(&m->events);
-	leave(m, MS);
+	leave_thread(m, MS);
 }
 
 struct process *cast_start_web(struct machine *m, struct process *parent)
@@ -233,14 +233,14 @@ void cast_leave(struct machine *m)
 {
 	struct scenario *s = m->scenario;
 
-	enter(m, s->scheduler, s->scheduler->threads[1]);
+	enter_thread(m, s->scheduler, s->scheduler->threads[1]);
 	event_trace_extension(&m->events, 32, GROUPS_1, 2, false);
-	pass(m, 5000);
+	let_time_pass(m, 5000);
 	files_rundown(m);
 	processes_rundown(m, OP_DC_STOP);
 	guests_rundown(m);
 	drivers_rundown(m, OP_DC_STOP);
 	event_trace_extension(&m->events, 5, 0, 0, false);
-	pass(m, 1000);
+	let_time_pass(m, 1000);
 	event_trace_rundown_complete(&m->events);
 }

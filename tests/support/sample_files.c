@@ -68,9 +68,9 @@ static void disk_done(struct machine *m, void *subject, uint64_t unused)
 	interrupt(m, driver_routine(ROUTINE_STORAGE_ISR), driver_routine(ROUTINE_STORAGE_DPC));
 	event.response_ticks = (m->now_ns - t->begun_ns) / 100;
 	event_disk(&m->events, t->opcode, &event);
-	pass(m, between(m, 500, 2000));
+	let_time_pass(m, between(m, 500, 2000));
 	event_file_end(&m->events, t->irp, t->size, STATUS_SUCCESS);
-	pass(m, 300);
+	let_time_pass(m, 300);
 	switch (t->opcode) {
 	case OP_DISK_READ:
 		totals->disk_reads++;
@@ -93,7 +93,7 @@ static void disk_done(struct machine *m, void *subject, uint64_t unused)
 						   .thread_id = t->thread_id,
 						   .size = t->size };
 
-		pass(m, between(m, 2000, 9000));
+		let_time_pass(m, between(m, 2000, 9000));
 		event_hard_fault(&m->events, &fault);
 		totals->hard_faults++;
 		totals->hard_fault_bytes += t->size;
@@ -127,9 +127,9 @@ static struct kernel_file operation(struct machine *m, const struct open_file *o
 
 static void end_at_once(struct machine *m, uint64_t irp, uint64_t extra, uint32_t status)
 {
-	pass(m, mostly_low(m, 1500, 60000));
+	let_time_pass(m, mostly_low(m, 1500, 60000));
 	event_file_end(&m->events, irp, extra, status);
-	pass(m, between(m, 500, 3000));
+	let_time_pass(m, between(m, 500, 3000));
 }
 
 struct open_file file_open(struct machine *m, const struct process *process, struct file *file)
@@ -150,7 +150,7 @@ struct open_file file_open(struct machine *m, const struct process *process, str
 	process->totals->file_creates++;
 	remark_filtered_open(m, process, &op, file);
 	if (fresh) {
-		pass(m, between(m, 4000, 9000));
+		let_time_pass(m, between(m, 4000, 9000));
 		event_file_name(&m->events, OP_FILE_NAME_CREATE, file->key, file->path);
 	}
 	end_at_once(m, op.irp, fresh ? 2 : 1, STATUS_SUCCESS);
@@ -221,7 +221,7 @@ static void disk_transfer(struct machine *m, const struct open_file *open, enum 
 				     .offset = offset,
 				     .size = size };
 
-	pass(m, between(m, 2000, 12000));
+	let_time_pass(m, between(m, 2000, 12000));
 	disk_begin(m, &transfer);
 }
 
@@ -281,7 +281,7 @@ void file_delete(struct machine *m, const struct open_file *open)
 	struct kernel_file op = operation(m, open);
 
 	event_file_info(&m->events, OP_FILE_DELETE, &op, 1, INFO_CLASS_DISPOSITION);
-	pass(m, 900);
+	let_time_pass(m, 900);
 	event_file_path(&m->events, OP_FILE_DELETE_PATH, &op, INFO_CLASS_DISPOSITION,
 			open->file->path);
 	open->process->totals->file_deletes++;
@@ -298,12 +298,12 @@ void file_rename(struct machine *m, const struct open_file *open, struct file *t
 	struct file *file = open->file;
 
 	event_file_info(&m->events, OP_FILE_RENAME, &op, 0, INFO_CLASS_RENAME);
-	pass(m, 900);
+	let_time_pass(m, 900);
 	event_file_path(&m->events, OP_FILE_RENAME_PATH, &op, INFO_CLASS_RENAME, target->path);
 	open->process->totals->file_renames++;
 	end_at_once(m, op.irp, 0, STATUS_SUCCESS);
 	event_file_name(&m->events, OP_FILE_NAME_DELETE, file->key, file->path);
-	pass(m, 400);
+	let_time_pass(m, 400);
 	event_file_name(&m->events, OP_FILE_NAME_CREATE, file->key, target->path);
 	target->key = file->key;
 	target->size = file->size;
@@ -352,7 +352,7 @@ void files_rundown(struct machine *m)
 		if (m->files[i].key != 0) {
 			event_file_name(&m->events, OP_FILE_NAME_RUNDOWN, m->files[i].key,
 					m->files[i].path);
-			pass(m, 300);
+			let_time_pass(m, 300);
 		}
 	}
 }

@@ -76,13 +76,13 @@ static void script_work(struct machine *m, void *subject, uint64_t left)
 	struct file *output;
 	struct open_file open;
 
-	enter(m, process, any_thread(m, process));
+	enter_thread(m, process, any_thread(m, process));
 	if (left > 0) {
 		open = file_open(m, process, s->libraries[chance(m, LIBRARIES)]);
 		file_read(m, &open, left * 4096, (uint32_t)mostly_low(m, 2048, 65536));
 		page_in(m, process, open.file, 32768);
 		file_close(m, &open);
-		leave(m, mostly_low(m, 3 * MS, 45 * MS));
+		leave_thread(m, mostly_low(m, 3 * MS, 45 * MS));
 		machine_schedule(m, between(m, 30 * MS, 150 * MS), script_work, process, left - 1);
 		return;
 	}
@@ -93,7 +93,7 @@ static void script_work(struct machine *m, void *subject, uint64_t left)
 		file_write(m, &open, at * 4096, 4096);
 	}
 	file_close(m, &open);
-	leave(m, between(m, MS, 3 * MS));
+	leave_thread(m, between(m, MS, 3 * MS));
 }
 
 static void script(struct machine *m, void *subject, uint64_t number)
@@ -155,7 +155,7 @@ static void copy_step(struct machine *m, void *subject, uint64_t number)
 		snprintf(path, sizeof path, "\\Backup\\report-%u.tmp", (unsigned)which);
 		temporary = s->temporaries[which] = file_absent(m, 0, path);
 	}
-	enter(m, process, any_thread(m, process));
+	enter_thread(m, process, any_thread(m, process));
 	in = file_open(m, process, source);
 	out = file_open(m, process, temporary);
 	for (int i = 0; i < 4; i++) {
@@ -170,7 +170,7 @@ static void copy_step(struct machine *m, void *subject, uint64_t number)
 		piece = 0;
 		which++;
 	}
-	leave(m, mostly_low(m, 2 * MS, 12 * MS));
+	leave_thread(m, mostly_low(m, 2 * MS, 12 * MS));
 	machine_schedule(m, between(m, 40 * MS, 130 * MS), copy_step, process, which << 16 | piece);
 }
 
@@ -203,14 +203,14 @@ static void dump_memory(struct machine *m, void *subject, uint64_t left)
 		process_exit(m, process, 0);
 		return;
 	}
-	enter(m, process, process->threads[0]);
+	enter_thread(m, process, process->threads[0]);
 	open = file_open(m, process, s->dump);
 	for (int i = 0; i < 4; i++) {
 		file_write(m, &open, s->dump->size, 131072);
 	}
 	file_flush(m, &open);
 	file_close(m, &open);
-	leave(m, 8 * MS);
+	leave_thread(m, 8 * MS);
 	machine_schedule(m, 70 * MS, dump_memory, process, left - 1);
 }
 
@@ -233,14 +233,14 @@ static void instrumentation(struct machine *m, void *subject, uint64_t left)
 		process_exit(m, process, 0);
 		return;
 	}
-	enter(m, process, any_thread(m, process));
+	enter_thread(m, process, any_thread(m, process));
 	open = file_open(m, process, s->libraries[6]);
 	file_read(m, &open, chance(m, 100) * 4096, 16384);
 	file_close(m, &open);
 	if (left % 3 == 0) {
 		process_add_thread(m, process);
 	}
-	leave(m, mostly_low(m, MS, 30 * MS));
+	leave_thread(m, mostly_low(m, MS, 30 * MS));
 	machine_schedule(m, between(m, 500 * MS, 1500 * MS), instrumentation, process, left - 1);
 }
 

@@ -160,7 +160,7 @@ static void stand_at(struct machine *m, size_t processor)
 	m->events.raw_time = raw;
 }
 
-void pass(struct machine *m, uint64_t ns)
+void let_time_pass(struct machine *m, uint64_t ns)
 {
 	m->now_ns += ns;
 	stand_at(m, m->events.processor);
@@ -200,7 +200,7 @@ static size_t choose_processor(struct machine *m)
 	return first;
 }
 
-void enter(struct machine *m, const struct process *process, uint32_t thread_id)
+void enter_thread(struct machine *m, const struct process *process, uint32_t thread_id)
 {
 	size_t processor = choose_processor(m);
 
@@ -214,9 +214,9 @@ void enter(struct machine *m, const struct process *process, uint32_t thread_id)
 	stand_at(m, processor);
 	if (m->processors[processor].thread_id != thread_id) {
 		event_ready_thread(&m->events, thread_id);
-		pass(m, mostly_low(m, 1500, 40000));
+		let_time_pass(m, mostly_low(m, 1500, 40000));
 		switch_to(m, thread_id, false, (uint32_t)chance(m, 3));
-		pass(m, between(m, 800, 3000));
+		let_time_pass(m, between(m, 800, 3000));
 	}
 }
 
@@ -230,7 +230,7 @@ static void switch_out(struct machine *m, void *subject, uint64_t stint)
 	}
 }
 
-void leave(struct machine *m, uint64_t busy_ns)
+void leave_thread(struct machine *m, uint64_t busy_ns)
 {
 	struct processor *p = &m->processors[m->events.processor];
 
@@ -243,13 +243,13 @@ void interrupt(struct machine *m, uint64_t isr_routine, uint64_t dpc_routine)
 
 	stand_at(m, chance(m, 4)); /* devices interrupt the first processors only */
 	initial = m->events.raw_time;
-	pass(m, mostly_low(m, 900, 9000));
+	let_time_pass(m, mostly_low(m, 900, 9000));
 	event_isr(&m->events, initial, isr_routine, 0x61, true);
-	pass(m, between(m, 300, 900));
+	let_time_pass(m, between(m, 300, 900));
 	initial = m->events.raw_time;
-	pass(m, mostly_low(m, 1500, 60000));
+	let_time_pass(m, mostly_low(m, 1500, 60000));
 	event_dpc(&m->events, 68, initial, dpc_routine);
-	pass(m, between(m, 100, 400));
+	let_time_pass(m, between(m, 100, 400));
 }
 
 void sample_processors(struct machine *m)

@@ -130,13 +130,13 @@ uint64_t wave(const struct machine *m, uint64_t period_s,
 	      uint64_t phase_s); /* 0 … 1000 … 0 over a period */
 
 /*
- * enter() gives a thread a processor, with records of its wake-up and switch; the records that
- * follow belong to it. pass() lets it work for a while. It leaves the processor `busy_ns` after
- * leave(), and has no further records until then.
+ * enter_thread() gives a thread a processor, with records of its wake-up and switch; the records
+ * that follow belong to it. let_time_pass() lets it work for a while. It leaves the processor
+ * `busy_ns` after leave_thread(), and has no further records until then.
  */
-void enter(struct machine *m, const struct process *process, uint32_t thread_id);
-void pass(struct machine *m, uint64_t ns);
-void leave(struct machine *m, uint64_t busy_ns);
+void enter_thread(struct machine *m, const struct process *process, uint32_t thread_id);
+void let_time_pass(struct machine *m, uint64_t ns);
+void leave_thread(struct machine *m, uint64_t busy_ns);
 
 /* Adds an interrupt and its DPC on some processor; its records are those of the interrupted thread.
  */
@@ -204,8 +204,8 @@ struct open_file {
 	const struct process *process;
 };
 
-/* Call these after enter() with a thread of the process. Cached I/O ends at once, other I/O when
- * the disk has finished. */
+/* Call these after enter_thread() with a thread of the process. Cached I/O ends at once, other I/O
+ * when the disk has finished. */
 struct open_file file_open(struct machine *m, const struct process *process, struct file *file);
 void file_read(struct machine *m, const struct open_file *open, uint64_t offset, uint32_t size);
 void file_write(struct machine *m, const struct open_file *open, uint64_t offset, uint32_t size);

@@ -57,7 +57,7 @@ void tcp_event(struct machine *m, const struct connection *connection, enum netw
 
 	event.size = size;
 	event_network(&m->events, opcode, &event);
-	pass(m, between(m, 2000, 15000));
+	let_time_pass(m, between(m, 2000, 15000));
 	switch (opcode) {
 	case OP_NET_SEND:
 		totals->tcp_sent_bytes += size;
@@ -85,7 +85,7 @@ void tcp_event(struct machine *m, const struct connection *connection, enum netw
 void tcp_failure(struct machine *m, uint16_t code)
 {
 	event_network_fail(&m->events, false, 2 /* AF_INET */, code);
-	pass(m, 2000);
+	let_time_pass(m, 2000);
 	m->totals->connect_failures++;
 }
 
@@ -97,7 +97,7 @@ void udp_event(struct machine *m, const struct connection *connection, enum netw
 	event.udp = true;
 	event.size = size;
 	event_network(&m->events, opcode, &event);
-	pass(m, between(m, 2000, 9000));
+	let_time_pass(m, between(m, 2000, 9000));
 	if (opcode == OP_NET_SEND) {
 		connection->process->totals->udp_sent_bytes += size;
 	} else {

@@ -92,7 +92,7 @@ void drivers_rundown(struct machine *m, enum lifetime_opcode opcode)
 {
 	for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++) {
 		add_image(m, opcode, &drivers[i], 0);
-		pass(m, 700);
+		let_time_pass(m, 700);
 	}
 }
 
@@ -238,7 +238,7 @@ void process_add_thread(struct machine *m, struct process *process)
 	process->threads[process->thread_count++] = thread_id;
 	add_thread(m, OP_START, process, thread_id);
 	process->totals->threads_started++;
-	pass(m, between(m, 20000, 90000));
+	let_time_pass(m, between(m, 20000, 90000));
 }
 
 /* What a process loads besides the libraries that all load: its own image, first. */
@@ -260,42 +260,42 @@ struct process *process_start(struct machine *m, const struct process_type *type
 
 	process_init(m, process, type, next_id(m), parent->id, m->process_count);
 	image = own_image(process, path);
-	enter(m, parent, any_thread(m, parent));
+	enter_thread(m, parent, any_thread(m, parent));
 	add_process(m, OP_START, process, 259);
 	process->totals->starts++;
-	pass(m, between(m, 50000, 200000));
+	let_time_pass(m, between(m, 50000, 200000));
 	process_add_thread(m, process);
-	leave(m, 20000);
+	leave_thread(m, 20000);
 
-	enter(m, process, process->threads[0]);
+	enter_thread(m, process, process->threads[0]);
 	add_image(m, OP_IMAGE_LOAD, &image, process->id);
-	pass(m, between(m, 30000, 90000));
+	let_time_pass(m, between(m, 30000, 90000));
 	for (size_t i = 0; i < type->images && i < sizeof libraries / sizeof libraries[0]; i++) {
 		add_image(m, OP_IMAGE_LOAD, &libraries[i], process->id);
-		pass(m, between(m, 40000, 200000));
+		let_time_pass(m, between(m, 40000, 200000));
 	}
 	for (size_t i = 1; i < type->threads; i++) {
 		process_add_thread(m, process);
 	}
-	leave(m, between(m, 2 * MS, 15 * MS));
+	leave_thread(m, between(m, 2 * MS, 15 * MS));
 	return process;
 }
 
 void process_exit(struct machine *m, struct process *process, uint32_t status)
 {
-	enter(m, process, process->threads[0]);
+	enter_thread(m, process, process->threads[0]);
 	event_process_terminate(&m->events, process->id);
-	pass(m, between(m, 20000, 60000));
+	let_time_pass(m, between(m, 20000, 60000));
 	for (size_t i = process->thread_count; i > 0; i--) {
 		add_thread(m, OP_STOP, process, process->threads[i - 1]);
-		pass(m, between(m, 5000, 20000));
+		let_time_pass(m, between(m, 5000, 20000));
 	}
 	for (size_t i = 0; i < 3; i++) {
 		add_image(m, OP_IMAGE_UNLOAD, &libraries[i], process->id);
-		pass(m, between(m, 2000, 9000));
+		let_time_pass(m, between(m, 2000, 9000));
 	}
 	add_process(m, OP_STOP, process, status);
-	pass(m, 1000);
+	let_time_pass(m, 1000);
 	process->alive = false;
 	process->totals->alive--;
 	process->totals->exits++;
@@ -304,7 +304,7 @@ void process_exit(struct machine *m, struct process *process, uint32_t status)
 	} else if (status != 0) {
 		process->totals->exits_error++;
 	}
-	leave(m, 5000);
+	leave_thread(m, 5000);
 }
 
 uint32_t any_thread(struct machine *m, const struct process *process)
@@ -329,10 +329,10 @@ struct process *process_of_thread(struct machine *m, uint32_t thread_id)
 void process_rundown(struct machine *m, const struct process *process, enum lifetime_opcode opcode)
 {
 	add_process(m, opcode, process, process->id == 0 ? 0 : 259);
-	pass(m, 900);
+	let_time_pass(m, 900);
 	for (size_t i = 0; i < process->thread_count; i++) {
 		add_thread(m, opcode, process, process->threads[i]);
-		pass(m, 400);
+		let_time_pass(m, 400);
 	}
 	if (process->directory[0] != '\0') {
 		char path[PATH_MOST];
@@ -342,7 +342,7 @@ void process_rundown(struct machine *m, const struct process *process, enum life
 	}
 	for (size_t i = 0; process->id > 4 && i < 4; i++) {
 		add_image(m, opcode, &libraries[i], process->id);
-		pass(m, 500);
+		let_time_pass(m, 500);
 	}
 }
 

@@ -52,8 +52,8 @@ static void scan(struct machine *m, const struct process *process,
 	process->totals->filter_read_bytes[file->disk] += SCANNED_BYTES;
 }
 
-static struct remark_place begin(struct machine *m, const struct process *process,
-				 uint32_t thread_id)
+static struct remark_place begin_remark(struct machine *m, const struct process *process,
+					uint32_t thread_id)
 {
 	struct remark_place place = remark_here(m, process, thread_id);
 
@@ -61,7 +61,7 @@ static struct remark_place begin(struct machine *m, const struct process *proces
 	return place;
 }
 
-static void end(struct machine *m, const struct remark_place *place)
+static void end_remark(struct machine *m, const struct remark_place *place)
 {
 	m->remarks->filter_random = m->random;
 	m->random = m->remarks->random; /* as the other remarks have left it */
@@ -76,7 +76,7 @@ void remark_filtered_open(struct machine *m, const struct process *process,
 	if (!m->remarks) {
 		return;
 	}
-	place = begin(m, process, operation->thread_id);
+	place = begin_remark(m, process, operation->thread_id);
 	call(m, process, SCANNER, OP_FILTER_PRE_COMPLETION, operation, MAJOR_CREATE, 9000);
 	call(m, process, VIRTUALISATION, OP_FILTER_PRE_COMPLETION, operation, MAJOR_CREATE, 2500);
 	if (!file) {
@@ -85,7 +85,7 @@ void remark_filtered_open(struct machine *m, const struct process *process,
 		scan(m, process, operation, file);
 	}
 	call(m, process, SCANNER, OP_FILTER_POST_COMPLETION, operation, MAJOR_CREATE, 400000);
-	end(m, &place);
+	end_remark(m, &place);
 }
 
 void remark_filtered_write(struct machine *m, const struct process *process,
@@ -94,8 +94,8 @@ void remark_filtered_write(struct machine *m, const struct process *process,
 	struct remark_place place;
 
 	if (m->remarks) {
-		place = begin(m, process, operation->thread_id);
+		place = begin_remark(m, process, operation->thread_id);
 		call(m, process, SCANNER, OP_FILTER_PRE_COMPLETION, operation, MAJOR_WRITE, 6000);
-		end(m, &place);
+		end_remark(m, &place);
 	}
 }

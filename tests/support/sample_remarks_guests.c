@@ -206,7 +206,7 @@ static void read_memory(struct machine *m, void *subject, uint64_t reading)
 
 /* --- beginning and end ------------------------------------------------------------------------ */
 
-static void begin(struct machine *m, void *subject, uint64_t unused)
+static void begin_guests(struct machine *m, void *subject, uint64_t unused)
 {
 	uint64_t random = m->remarks->random;
 	struct remark_place place =
@@ -228,7 +228,7 @@ static void begin(struct machine *m, void *subject, uint64_t unused)
 
 void guest_remarks_begin(struct machine *m)
 {
-	machine_schedule(m, 7 * MS, begin, NULL, 0);
+	machine_schedule(m, 7 * MS, begin_guests, NULL, 0);
 }
 
 void guests_rundown(struct machine *m)

@@ -53,7 +53,7 @@ static void order_placed(struct machine *m, uint64_t order)
 	etl_writer_add_payload(m->writer, &record, p);
 	etw_payload_clear(p);
 	m->totals->application_records++;
-	pass(m, 2000);
+	let_time_pass(m, 2000);
 }
 
 static void web_end(struct machine *m, void *subject, uint64_t slot)
@@ -81,14 +81,14 @@ static void web_answer(struct machine *m, void *subject, uint64_t slot)
 	if (!s->web->alive || c->process != s->web) {
 		return;
 	}
-	enter(m, s->web, any_thread(m, s->web));
+	enter_thread(m, s->web, any_thread(m, s->web));
 	remark_http_delivered(m, c, order);
 	open = file_open(m, s->web, s->pages[chance(m, PAGES)]);
 	file_query(m, &open);
 	file_read(m, &open, 0, (uint32_t)mostly_low(m, 900, 60000));
 	file_close(m, &open);
 	tcp_event(m, &database, OP_NET_SEND, request_size);
-	pass(m, 5000);
+	let_time_pass(m, 5000);
 	tcp_event(m, &server, OP_NET_RECEIVE, request_size);
 	tcp_event(m, &server, OP_NET_SEND, answered);
 	tcp_event(m, &database, OP_NET_RECEIVE, answered);
@@ -104,7 +104,7 @@ static void web_answer(struct machine *m, void *subject, uint64_t slot)
 		file_write(m, &open, s->web_log->size, (uint32_t)between(m, 1200, 4096));
 	}
 	remark_http_answered(m, c, order);
-	leave(m, mostly_low(m, MS, 14 * MS));
+	leave_thread(m, mostly_low(m, MS, 14 * MS));
 	machine_schedule(m, between(m, 3 * MS, 90 * MS), web_end, s, slot);
 }
 
@@ -131,7 +131,7 @@ static void web_request(struct machine *m, void *subject, uint64_t unused)
 			    connection_v4(m, s->web, clients[who % 5], port, 443);
 	interrupt(m, driver_routine(ROUTINE_NIC_ISR), driver_routine(ROUTINE_NIC_DPC));
 	tcp_event(m, c, OP_NET_ACCEPT, 0);
-	pass(m, between(m, 50000, 300000));
+	let_time_pass(m, between(m, 50000, 300000));
 	tcp_event(m, c, OP_NET_RECEIVE, (uint32_t)mostly_low(m, 420, 9000));
 	remark_http_arrived(m, c);
 	machine_schedule(m, between(m, 30000, 400000), web_answer, s, slot);
@@ -146,7 +146,7 @@ static void database_work(struct machine *m, void *subject, uint64_t count)
 	struct open_file data = { s->database_data, s->database_object + 0x150, s->database };
 	uint64_t busy = 10 + wave(m, 30, 4) * 50 / 1000;
 
-	enter(m, s->database, any_thread(m, s->database));
+	enter_thread(m, s->database, any_thread(m, s->database));
 	file_write_disk(m, &log, s->database_log->size, (uint32_t)(512 * between(m, 1, 40)));
 	s->database_log->size += 8192;
 	if (count % 3 == 0) {
@@ -154,7 +154,7 @@ static void database_work(struct machine *m, void *subject, uint64_t count)
 
 		file_read_disk(m, &data, chance(m, 400000) * 8192, size);
 	}
-	leave(m, mostly_low(m, 200000, 8 * MS));
+	leave_thread(m, mostly_low(m, 200000, 8 * MS));
 	machine_schedule(m, between(m, SECOND / busy / 2, SECOND / busy * 3 / 2), database_work, s,
 			 count + 1);
 }
@@ -166,7 +166,7 @@ static void database_checkpoint(struct machine *m, void *subject, uint64_t left)
 	struct scenario *s = subject;
 	struct open_file data = { s->database_data, s->database_object + 0x150, s->database };
 
-	enter(m, s->database, s->database->threads[2]);
+	enter_thread(m, s->database, s->database->threads[2]);
 	for (int i = 0; i < 3; i++) {
 		uint32_t size = (uint32_t)(65536 * between(m, 1, 4));
 
@@ -175,7 +175,7 @@ static void database_checkpoint(struct machine *m, void *subject, uint64_t left)
 	if (left == 0) {
 		file_flush(m, &data);
 	}
-	leave(m, mostly_low(m, 300000, 2 * MS));
+	leave_thread(m, mostly_low(m, 300000, 2 * MS));
 	machine_schedule(m, left ? between(m, 15 * MS, 45 * MS) : 18 * SECOND, database_checkpoint,
 			 s, left ? left - 1 : 60);
 }
@@ -189,9 +189,9 @@ static void name_service(struct machine *m, void *subject, uint64_t count)
 		count % 4 == 0 ? connection_v6(m, s->names, 0x53, 53, ephemeral_port(m)) :
 				 connection_v4(m, s->names, "10.20.0.10", 53, ephemeral_port(m));
 
-	enter(m, s->names, any_thread(m, s->names));
+	enter_thread(m, s->names, any_thread(m, s->names));
 	udp_event(m, &c, OP_NET_SEND, (uint32_t)between(m, 32, 70));
-	leave(m, mostly_low(m, 60000, MS));
+	leave_thread(m, mostly_low(m, 60000, MS));
 	interrupt(m, driver_routine(ROUTINE_NIC_ISR), driver_routine(ROUTINE_NIC_DPC));
 	udp_event(m, &c, OP_NET_RECEIVE, (uint32_t)between(m, 80, 420));
 	machine_schedule(m, mostly_low(m, 40 * MS, 900 * MS), name_service, s, count + 1);
@@ -204,14 +204,14 @@ static void logons(struct machine *m, void *subject, uint64_t count)
 		connection_v6(m, s->logon, 0x10, count % 2 ? 88 : 389, ephemeral_port(m));
 	uint64_t next_ns;
 
-	enter(m, s->logon, any_thread(m, s->logon));
+	enter_thread(m, s->logon, any_thread(m, s->logon));
 	tcp_event(m, &c, OP_NET_CONNECT, 0);
 	remark_connected(m, &c, count);
 	tcp_event(m, &c, OP_NET_SEND, (uint32_t)between(m, 300, 1800));
-	pass(m, between(m, 200000, 700000));
+	let_time_pass(m, between(m, 200000, 700000));
 	tcp_event(m, &c, OP_NET_RECEIVE, (uint32_t)between(m, 800, 6000));
 	tcp_event(m, &c, OP_NET_DISCONNECT, 0);
-	leave(m, mostly_low(m, MS, 6 * MS));
+	leave_thread(m, mostly_low(m, MS, 6 * MS));
 	next_ns = mostly_low(m, 500 * MS, 4 * SECOND);
 	machine_schedule(m, next_ns, logons, s, count + 1);
 	remark_connect_request(m, next_ns, s->logon, count + 1);
@@ -228,10 +228,10 @@ static void lost_host(struct machine *m, void *subject, uint64_t count)
 	struct scenario *s = subject;
 	uint64_t next_ns;
 
-	enter(m, s->names, s->names->threads[0]);
+	enter_thread(m, s->names, s->names->threads[0]);
 	tcp_failure(m, count % 5 == 4 ? 1 : 5); /* no resources, other */
 	remark_connect_failed(m, who_asks(s, count), count);
-	leave(m, 200000);
+	leave_thread(m, 200000);
 	next_ns = between(m, 2 * SECOND, 5 * SECOND);
 	machine_schedule(m, next_ns, lost_host, s, count + 1);
 	remark_connect_request(m, next_ns, who_asks(s, count + 1), count + 1);
@@ -251,7 +251,7 @@ static void scan(struct machine *m, void *subject, uint64_t count)
 	if (file->key == 0 || file == s->database_log || file == s->database_data) {
 		return;
 	}
-	enter(m, s->scanner, any_thread(m, s->scanner));
+	enter_thread(m, s->scanner, any_thread(m, s->scanner));
 	open = file_open(m, s->scanner, file);
 	file_query(m, &open);
 	for (uint64_t at = 0; at < 4 && at * 65536 < file->size; at++) {
@@ -268,7 +268,7 @@ static void scan(struct machine *m, void *subject, uint64_t count)
 		file_not_found(m, s->scanner,
 			       "\\Device\\HarddiskVolume3\\Windows\\System32\\desktop.ini");
 	}
-	leave(m, mostly_low(m, MS, 22 * MS));
+	leave_thread(m, mostly_low(m, MS, 22 * MS));
 }
 
 static void memory_pressure(struct machine *m, void *subject, uint64_t unused)
@@ -280,9 +280,9 @@ static void memory_pressure(struct machine *m, void *subject, uint64_t unused)
 	(void)unused;
 	machine_schedule(m, mostly_low(m, 60 * MS, 900 * MS), memory_pressure, s, 0);
 	if (process->alive && process->id > 4) {
-		enter(m, process, any_thread(m, process));
+		enter_thread(m, process, any_thread(m, process));
 		page_in(m, process, file, (uint32_t)(4096 * between(m, 1, 16)));
-		leave(m, mostly_low(m, 100000, 2 * MS));
+		leave_thread(m, mostly_low(m, 100000, 2 * MS));
 	}
 }
 
@@ -293,11 +293,11 @@ static void lazy_shard(struct machine *m, void *subject, uint64_t unused)
 	struct scenario *s = subject;
 
 	(void)unused;
-	enter(m, s->system, s->system->threads[3]);
+	enter_thread(m, s->system, s->system->threads[3]);
 	for (size_t i = 0; i < m->file_count; i++) {
 		write_back(m, s->system, &m->files[i], m->files[i].dirty_bytes / 2 + 65536);
 	}
-	leave(m, mostly_low(m, 300000, 4 * MS));
+	leave_thread(m, mostly_low(m, 300000, 4 * MS));
 	machine_schedule(m, SECOND, lazy_shard, s, 0);
 }
 
@@ -321,9 +321,9 @@ static void load_driver(struct machine *m, void *subject, uint64_t unused)
 	struct scenario *s = subject;
 
 	(void)unused;
-	enter(m, s->system, s->system->threads[5]);
+	enter_thread(m, s->system, s->system->threads[5]);
 	driver_load(m, "\\SystemRoot\\System32\\drivers\\bowser.sys");
-	leave(m, 2 * MS);
+	leave_thread(m, 2 * MS);
 }
 
 /* --- crash and restart of the web site -------------------------------------------------------- */

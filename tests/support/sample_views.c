@@ -35,8 +35,8 @@ static struct kernel_file request(struct machine *m, uint64_t number)
 }
 
 /* What the disk says after its time. */
-static void done(struct machine *m, enum disk_opcode opcode, const struct kernel_file *request,
-		 uint64_t offset)
+static void end_request(struct machine *m, enum disk_opcode opcode,
+			const struct kernel_file *request, uint64_t offset)
 {
 	struct kernel_disk event = { .disk = 0,
 				     .irp_flags = 0x60043,
@@ -47,11 +47,11 @@ static void done(struct machine *m, enum disk_opcode opcode, const struct kernel
 				     .thread_id = request->thread_id };
 
 	event.response_ticks = DISK_TIME_NS / 100;
-	pass(m, DISK_TIME_NS);
+	let_time_pass(m, DISK_TIME_NS);
 	event_disk(&m->events, opcode, &event);
-	pass(m, 900);
+	let_time_pass(m, 900);
 	event_file_end(&m->events, request->irp, STEP, 0);
-	pass(m, 300);
+	let_time_pass(m, 300);
 }
 
 static void mapped_before(struct machine *m, void *subject, uint64_t unused)
@@ -61,11 +61,11 @@ static void mapped_before(struct machine *m, void *subject, uint64_t unused)
 	uint64_t random = m->random;
 
 	(void)unused;
-	enter(m, s->scheduler, s->scheduler->threads[1]);
+	enter_thread(m, s->scheduler, s->scheduler->threads[1]);
 	event_file_name(&m->events, OP_FILE_NAME_CREATE, key, path);
-	pass(m, 300);
+	let_time_pass(m, 300);
 	event_view(&m->events, OP_FILE_MAP_DC_START, &view);
-	leave(m, 20000);
+	leave_thread(m, 20000);
 	m->random = random;
 }
 
@@ -77,15 +77,15 @@ static void write_pages(struct machine *m, void *subject, uint64_t number)
 	uint64_t random = m->random, offset = number * 7 * STEP % DATABASE_SIZE;
 	struct kernel_file op;
 
-	enter(m, s->system, s->system->threads[4]);
+	enter_thread(m, s->system, s->system->threads[4]);
 	op = request(m, number);
 	event_file_transfer(&m->events, OP_FILE_WRITE, &op, offset, STEP, FILE_IO_PAGING);
-	done(m, OP_DISK_WRITE, &op, offset);
+	end_request(m, OP_DISK_WRITE, &op, offset);
 	totals->file_writes++;
 	totals->paging_written_bytes[0] += STEP;
 	totals->disk_writes++;
 	totals->disk_written_bytes += STEP;
-	leave(m, 50000);
+	leave_thread(m, 50000);
 	m->random = random;
 	if (number + 1 < WRITES) {
 		machine_schedule(m, 5 * SECOND, write_pages, s, number + 1);
@@ -100,7 +100,7 @@ static void scan_database(struct machine *m, void *subject, uint64_t unused)
 	uint64_t random = m->random;
 
 	(void)unused;
-	enter(m, s->scanner, s->scanner->threads[2]);
+	enter_thread(m, s->scanner, s->scanner->threads[2]);
 	event_view(&m->events, OP_FILE_MAP, &view);
 	for (uint64_t i = 0; i < READS; i++) {
 		struct kernel_file op = request(m, WRITES + i);
@@ -111,11 +111,11 @@ static void scan_database(struct machine *m, void *subject, uint64_t unused)
 						   .thread_id = op.thread_id,
 						   .size = STEP };
 
-		pass(m, 1200);
+		let_time_pass(m, 1200);
 		event_file_transfer(&m->events, OP_FILE_READ, &op, i * STEP, STEP, FILE_IO_PAGING);
-		done(m, OP_DISK_READ, &op, i * STEP);
+		end_request(m, OP_DISK_READ, &op, i * STEP);
 		event_hard_fault(&m->events, &fault);
-		pass(m, 9000);
+		let_time_pass(m, 9000);
 	}
 	totals->file_reads += READS;
 	totals->paging_read_bytes[0] += READS * STEP;
@@ -124,7 +124,7 @@ static void scan_database(struct machine *m, void *subject, uint64_t unused)
 	totals->hard_faults += READS;
 	totals->hard_fault_bytes += READS * STEP;
 	event_view(&m->events, OP_FILE_UNMAP, &view);
-	leave(m, 50000);
+	leave_thread(m, 50000);
 	m->random = random;
 }
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static void start(struct rule_run *run, uint32_t process, const char *image)
+static void start_process(struct rule_run *run, uint32_t process, const char *image)
 {
 	rule_run_process(run, "Process/DCStart", process, image, 0);
 	rule_run_blank(run, "Thread/DCStart");
@@ -17,7 +17,7 @@ static void start(struct rule_run *run, uint32_t process, const char *image)
 	rule_run_feed(run);
 }
 
-static void feed(struct rule_run *run, const struct built_event *event)
+static void feed_event(struct rule_run *run, const struct built_event *event)
 {
 	rule_run_blank(run, event->event);
 	for (size_t i = 0; i < SHIPPED_FIELDS && event->fields[i].name; i++) {
@@ -43,10 +43,10 @@ void check_shipped(const char *collector, const struct built_event *events,
 	struct rule_run run;
 
 	rule_run_open_shipped(&run, collector);
-	start(&run, SHIPPED_SHARD, "writer.exe");
-	start(&run, SHIPPED_OTHER, "other.exe");
+	start_process(&run, SHIPPED_SHARD, "writer.exe");
+	start_process(&run, SHIPPED_OTHER, "other.exe");
 	for (; events->event; events++) {
-		feed(&run, events);
+		feed_event(&run, events);
 	}
 	for (; *lines; lines++) {
 		if ((*lines)[0] == '!') {

@@ -109,7 +109,7 @@ static void add_sums(struct plain_totals *sums, const struct etw_record *record)
 	}
 }
 
-static void see(void *context, const struct etw_record *record)
+static void count_record(void *context, const struct etw_record *record)
 {
 	struct seen *seen = context;
 
@@ -138,7 +138,7 @@ static struct seen *read_recording(const char *path, struct etw_source_statistic
 	struct seen *seen = calloc(1, sizeof *seen);
 	struct etw_event_sink sink = { .context = seen,
 				       .on_first_pass = see_ahead,
-				       .on_event = see,
+				       .on_event = count_record,
 				       .on_buffer = see_buffer };
 	struct etw_source_file_options options = { 0 };
 	struct etw_error err = { 0 };

@@ -241,7 +241,7 @@ static void check_label(struct player *player, const struct tape_event *event, c
 	}
 }
 
-static void check(struct player *player, const struct tape_event *event)
+static void check_event(struct player *player, const struct tape_event *event)
 {
 	struct derived_read read;
 
@@ -355,7 +355,7 @@ void player_play(struct player *player, struct tape *tape, enum passes passes)
 		bool counts = tracker_observe(player->tracker, &sorted[i]->record,
 					      type_of(player, event_table, &sorted[i]->record));
 
-		check(player, sorted[i]);
+		check_event(player, sorted[i]);
 		if (counts) {
 			tracker_count(player->tracker);
 		}
