@@ -419,7 +419,7 @@ bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size,
 	}
 	length = os_file_size(file);
 	if (length > most) {
-		error_set(err, ETW_ERROR_CONFIG, "%llu bytes; a file may have %zu MiB",
+		error_set(err, ETW_ERROR_CONFIG, "has %llu bytes; at most %zu MiB is possible",
 			  (unsigned long long)length, most >> 20);
 		goto done;
 	}

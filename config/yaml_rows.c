@@ -247,7 +247,8 @@ static bool read_number(struct yaml_reader *in, const struct yaml_node *node,
 	uint64_t value;
 
 	if (!parse_u64(node->text, node->size, &value)) {
-		return yaml_wrong(in, node, "%s: '%s' is not a number", row->key, node->text);
+		return yaml_wrong(in, node, "%s: '%s' is not a whole number from 0", row->key,
+				  node->text);
 	}
 	return store_in_range(in, node, row, base, value, no_units);
 }

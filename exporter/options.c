@@ -206,7 +206,7 @@ static const struct command_option flags[] = {
 	  .read = read_telemetry_path },
 	/* Flags about pages and scrapes. */
 	{ "--web.external-url", "URL",
-	  "Address under which clients reach the pages, if it is another one (reverse proxy).",
+	  "URL under which clients reach the pages through a reverse proxy.",
 	  OPTION_TEXT, AT(external_url) },
 	{ "--web.route-prefix", "PREFIX",
 	  "Prefix of the paths of all pages. Default: the path of --web.external-url.",

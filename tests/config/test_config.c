@@ -496,7 +496,7 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		{ "limits: { series: 0 }\n", "1:19: series: 0 is not from 1 to 100000000" },
 		{ "limits: { top_paths: 1001 }\n", "1:22: top_paths: 1001 is not from 1 to 1000" },
 		{ "limits: { shares: 1001 }\n", "1:19: shares: 1001 is not from 0 to 1000" },
-		{ "limits: { threads: many }\n", "1:20: threads: 'many' is not a number" },
+		{ "limits: { threads: many }\n", "1:20: threads: 'many' is not a whole number from 0" },
 		{ "limits: { strings: 1KiB }\n", "1:20: strings: 1KiB is not from 64KiB to 64GiB" },
 		{ "limits: { strings: 64MB }\n",
 		  "1:20: strings: '64MB' is not a size such as 64MiB" },

@@ -221,7 +221,7 @@ static void depth_nodes_and_size_are_bounded(void **state)
 		text_add_char(&text, ' ');
 	}
 	assert_null(open_text(text.data, &err));
-	assert_string_equal(err.text, "f.yaml: 1048577 bytes; a file may have 1 MiB");
+	assert_string_equal(err.text, "f.yaml: has 1048577 bytes; at most 1 MiB is possible");
 	text_free(&text);
 }
 
@@ -418,8 +418,8 @@ static void values_that_have_not_the_shape_are_refused_with_a_reason(void **stat
 		{ "byte: 256", "f.yaml:1:7: byte: 256 is not from 0 to 255" },
 		{ "number: 1001", "f.yaml:1:9: number: 1001 is not from 1 to 1000" },
 		{ "number: 0", "f.yaml:1:9: number: 0 is not from 1 to 1000" },
-		{ "number: -1", "f.yaml:1:9: number: '-1' is not a number" },
-		{ "number: 1.5", "f.yaml:1:9: number: '1.5' is not a number" },
+		{ "number: -1", "f.yaml:1:9: number: '-1' is not a whole number from 0" },
+		{ "number: 1.5", "f.yaml:1:9: number: '1.5' is not a whole number from 0" },
 		{ "number: [1]", "f.yaml:1:9: number: expected text, found a list" },
 		{ "number: {a: 1}", "f.yaml:1:9: number: expected text, found a map" },
 		{ "number:", "f.yaml:1:8: number: expected text, found nothing" },
@@ -439,7 +439,7 @@ static void values_that_have_not_the_shape_are_refused_with_a_reason(void **stat
 		{ "list: 1", "f.yaml:1:7: list: expected a list, found text" },
 		{ "list: []", "f.yaml:1:7: list: from 1 to 3 numbers" },
 		{ "list: [1, 2, 3, 4]", "f.yaml:1:7: list: from 1 to 3 numbers" },
-		{ "list: [1, x]", "f.yaml:1:11: list: 'x' is not a number" },
+		{ "list: [1, x]", "f.yaml:1:11: list: 'x' is not a whole number from 0" },
 		{ "names: {}", "f.yaml:1:8: names: an empty list" },
 		{ "names: { a: [] }", "f.yaml:1:13: a: expected text, found a list" },
 		{ "within: 3", "f.yaml:1:9: within: expected a map, found text" },
@@ -474,8 +474,8 @@ static void all_errors_of_a_file_are_found_at_once(void **state)
 	assert_string_equal(err.text, "f.yaml:1:7: byte: 256 is not from 0 to 255");
 	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	assert_problems(&problems, "f.yaml:1:7: byte: 256 is not from 0 to 255\n"
-				   "f.yaml:2:9: number: 'x' is not a number\n"
-				   "f.yaml:3:11: list: 'y' is not a number\n"
+				   "f.yaml:2:9: number: 'x' is not a whole number from 0\n"
+				   "f.yaml:3:11: list: 'y' is not a whole number from 0\n"
 				   "f.yaml:3:14: list: 1001 is not from 1 to 1000\n"
 				   "f.yaml:4:14: a: 0 is not from 1 to 1000\n"
 				   "f.yaml:4:20: b: 2000 is not from 1 to 1000\n"

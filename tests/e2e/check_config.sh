@@ -67,7 +67,7 @@ metrics:
 END
 printf 'collector: three\nhelp: "x\n' >three.yaml
 refused etw.yaml <<'END'
-etw.yaml:3:19: series: 'many' is not a number
+etw.yaml:3:19: series: 'many' is not a whole number from 0
 etw.yaml:3:25: unknown key 'procesess'; did you mean 'processes'?
 etw.yaml:4:15: unknown level 'loud'; known: debug, info, warn, warning, error
 etw.yaml:6:26: regular expression '(a': missing closing parenthesis at character 3

@@ -73,10 +73,10 @@ manifest Litres | sed 's/win:UInt32/win:Uint33/' >"$work/manifests/plant.man"
 printf 'schemas: [manifests/plant.man]\ncollector_files: [plant.yaml]\n' >"$work/config.yaml"
 refused "manifests/plant.man:5:30: unknown 'inType' 'win:Uint33' of field 'Litres'"
 printf '<instrumentationManifest>\n <b></c>' >"$work/manifests/plant.man"
-refused "manifests/plant.man:2:7: mismatched tag"
+refused "manifests/plant.man:2:7: invalid XML: mismatched tag"
 
 # Of those in a folder, or that a pattern matches, the bad one is left out with a warning, and the others count.
-bad='manifests/plant.man:2:7: warning: mismatched tag; this file is left out'
+bad='manifests/plant.man:2:7: warning: invalid XML: mismatched tag; this file is left out'
 manifest Litres >"$work/manifests/x.man"
 for schemas in manifests 'manifests/*.man'; do
 	printf 'schemas: ["%s"]\ncollector_files: [plant.yaml]\n' "$schemas" >"$work/config.yaml"
@@ -90,7 +90,7 @@ for schemas in manifests 'manifests/*.man'; do
 done
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 expect_exit 0 "etwtool stats: .*/${bad#*/}" "$ETWTOOL" stats "$work/sample.etl" --schema "$work/manifests"
-expect_exit 2 "plant.man:2:7: mismatched tag" "$ETWTOOL" stats "$work/sample.etl" --schema "$work/manifests/plant.man"
+expect_exit 2 "plant.man:2:7: invalid XML: mismatched tag" "$ETWTOOL" stats "$work/sample.etl" --schema "$work/manifests/plant.man"
 rm "$work/manifests/plant.man" "$work/manifests/x.man"
 printf 'schemas: [manifests/plant.man]\n' >"$work/config.yaml"
 if "$ETWTOOL" check config "$work/config.yaml" 2>"$work/why"; then fail "a manifest that is not there is fine"; fi

@@ -438,7 +438,7 @@ static bool parse(struct document *document, const char *xml, size_t size)
 	}
 	if (status != XML_STATUS_OK) {
 		note_place(document);
-		manifest_refuse(reader, &reader->at, "%s",
+		manifest_refuse(reader, &reader->at, "invalid XML: %s",
 				XML_ErrorString(XML_GetErrorCode(document->parser)));
 		return false;
 	}

@@ -417,9 +417,9 @@ static void manifest_xml_is_refused_with_a_reason(void **state)
 		const char *xml;
 		const char *why;
 	} cases[] = {
-		{ "", "1:1: no element found" },
-		{ "<a>", "1:4: no element found" },
-		{ "<a></b>", "1:6: mismatched tag" },
+		{ "", "1:1: invalid XML: no element found" },
+		{ "<a>", "1:4: invalid XML: no element found" },
+		{ "<a></b>", "1:6: invalid XML: mismatched tag" },
 		{ "<a/>", "1:1: the manifest has no provider" },
 		{ "<provider name='x'/>", "1:1: the manifest has no provider" },
 		{ XML_BEFORE "<other><provider name='x'/></other>" XML_AFTER,
@@ -428,7 +428,7 @@ static void manifest_xml_is_refused_with_a_reason(void **state)
 		  "1:1: a document type declaration is not allowed" },
 		{ "<!DOCTYPE a SYSTEM 'file:///etc/passwd'>\n<a/>",
 		  "1:1: a document type declaration is not allowed" },
-		{ "<?xml version='1.0' encoding='nonsense'?><a/>", "1:31: unknown encoding" },
+		{ "<?xml version='1.0' encoding='nonsense'?><a/>", "1:31: invalid XML: unknown encoding" },
 	};
 	struct etw_text deep = { 0 };
 	struct etw_error err;

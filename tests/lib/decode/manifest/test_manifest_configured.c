@@ -359,7 +359,7 @@ static void errors_name_file_line_and_column(void **state)
 		  "2:12: provider 'P' has no valid 'guid'" },
 		{ "</provider><provider guid='{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0002}'>",
 		  "2:12: the provider has no name" },
-		{ "<events>", "2:11: mismatched tag" },
+		{ "<events>", "2:11: invalid XML: mismatched tag" },
 	};
 
 	(void)state;
@@ -430,7 +430,7 @@ static void xml_that_means_harm_is_refused_in_little_memory(void **state)
 		{ BEFORE "<events><event value='1' symbol='", "very long ", "'/>", 1000000,
 		  "no element found" },
 		{ BEFORE "<a ", "b='' ", "/>", 2, "duplicate attribute" },
-		{ "", "\xff", "", 10, "not well-formed (invalid token)" },
+		{ "", "\xff", "", 10, "invalid XML: not well-formed (invalid token)" },
 	};
 
 	(void)state;
