@@ -685,7 +685,7 @@ static const struct yaml_row config_rows[] = {
 	{ "schemas",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .path = true, .check = add_schemas,
-					.json = "'type': 'string', 'minLength': 1")),
+					.json = YAML_ANY_SCALAR ", 'minLength': 1")),
 	  .help = "Instrumentation manifests (.man or .xml) or folders of them; the last name may contain * and ?, and relative paths start at this file." },
 	{ "filters", YAML_MAP_OF(filter_rows),
 	  .help = "Events to remove before any rule counts them. They are counted as filtered." },

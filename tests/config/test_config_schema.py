@@ -28,6 +28,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 RIGHT_CONFIGS = [
     "",
+    "null",
+    "collectors: { disk: 'off', cpu: True, file: FALSE }",
+    "sessions: { mine: { logger: user, providers: ['1', '1e3', 'null'] } }",
+    "sessions: { mine: { logger: user, providers: [{ provider: A, arguments: { a: " + 1021 * "x" + " } }] } }",
     "# nothing but a comment\n",
     "collectors: { disk: off, cpu: on, events: true, file: false }",
     "filters: { processes: { include: ['^sql'], exclude: [] }, events: [{ event: FileIo/QueryInfo }, { event: DiskIo/10 }] }",
@@ -65,6 +69,21 @@ RIGHT_CONFIGS = [
 ]
 
 WRONG_CONFIGS = [
+    # What looks like a number, a switch or nothing must be in quotes where it is a text, and must not where it is none.
+    "limits: { series: '3' }",
+    "limits: { series: 0X10 }",
+    "limits: { strings: '65536' }",
+    "limits: null",
+    "process_case: ~",
+    "schemas: [NULL]",
+    "sessions: { mine: { logger: user, providers: [1] } }",
+    "sessions: { mine: { logger: user, providers: [1.5e3] } }",
+    "sessions: { mine: { logger: user, providers: [null] } }",
+    "sessions: { mine: { logger: user, providers: [{ provider: A, any: '0xff' }] } }",
+    "sessions: { mine: { logger: user, providers: [{ provider: A, arguments: { a: null } }] } }",
+    "sessions: { mine: { logger: user, providers: [{ provider: A, arguments: { a: " + 1022 * "x" + " } }] } }",
+    "sessions: { mine: { logger: user, providers: [{ provider: A, arguments: { " + 1023 * "x" + ": '' } }] } }",
+    "sessions: { mine: { logger: user, providers: [{ provider: A, arguments: { " + ", ".join(f"{i:x}: ''" for i in range(342)) + " } }] } }",
     "[]",
     "disk: on",
     "collectors: [disk]",
@@ -317,6 +336,10 @@ WRONG_COLLECTORS = [
     ("has: 0x1", "exists: maybe"),
     ("{ event: Process/Start, op: inc }", "{ event: Process/Start, op: inc, value: SessionId, unit: percent }"),
     ("type: gauge\n", "type: gauge\n    decimals: 10\n"),
+    ("type: gauge\n", "type: gauge\n    decimals: '3'\n"),
+    ("[512, 4096]", "['512', 4096]"),
+    ("has: 0x1", "has: '0x1'"),
+    ("'Microsoft-Windows-DNS-Client:4:3008'", "1"),
     ("name: test_running\n    type: gauge\n", "name: test_ratio\n    type: gauge\n    decimals: 3\n"),
     ("help: Of the test.\n    labels", "help: Of the test.\n    decimals: 3\n    labels"),
     ("event: DiskIo/Write, where", "op: inc, event: DiskIo/Write, where"),
