@@ -25,6 +25,7 @@
 #include "base/os.h"
 #include "base/series.h"
 #include "base/text.h"
+#include "config/web_path.h"
 #include "config/yaml_rows.h"
 
 enum {
@@ -442,8 +443,10 @@ static bool check_telemetry_path(struct yaml_reader *in, const struct yaml_node 
 	const char *path = node->text;
 
 	(void)base;
-	return (path[0] == '/' && path[1] != '\0' && !strpbrk(path, "?# ") &&
-		strncmp(path, "/-/", 3) != 0) ||
+	if (web_path_is_taken(path)) {
+		return yaml_wrong(in, node, "'%s' is the path of another page", path);
+	}
+	return (path[1] != '\0' && web_path_is_valid(path)) ||
 	       yaml_wrong(in, node, "'%s' is not a path such as /metrics", path);
 }
 
@@ -452,7 +455,8 @@ static bool check_telemetry_path(struct yaml_reader *in, const struct yaml_node 
 
 static const struct yaml_row web_rows[] = {
 	{ "listen_addresses",
-	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1,
+	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = CONFIG_LISTEN_ADDRESSES_MOST,
+		     .items = "addresses",
 		     .item = YAML_SHAPE(
 				     .type = SHAPE_TEXT,
 				     .pattern =
@@ -471,7 +475,10 @@ static const struct yaml_row web_rows[] = {
 	  YAML_TO_LIST(struct config, allowed, allowed_count),
 	  .help = "Ranges of addresses that may connect, e.g. 10.0.0.0/8. Absent or empty: all." },
 	{ "telemetry_path",
-	  YAML_SHAPE(.type = SHAPE_TEXT, .pattern = "^/(?!-/)[^?# ]+$",
+	  YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = WEB_PATH_SIZE_MAX - 1,
+		     .pattern =
+			     "^(?!/-/)(?!/(style\\.css|script\\.js|icon\\.svg|history\\.json|version)$)"
+			     "(?!.*//)(?!.*/\\.\\.?(/|$))/[-A-Za-z0-9/._~!$&'()*+,;=:@]+$",
 		     .check = check_telemetry_path),
 	  YAML_TO(struct config, telemetry_path), .fallback = "/metrics",
 	  .help = "Path of the metrics page." },
@@ -685,7 +692,7 @@ static const struct yaml_row config_rows[] = {
 	{ "schemas",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .path = true, .check = add_schemas,
-					.json = "'type': 'string', 'minLength': 1")),
+					.json = YAML_ANY_SCALAR ", 'minLength': 1")),
 	  .help = "Instrumentation manifests (.man or .xml) or folders of them; the last name may contain * and ?, and relative paths start at this file." },
 	{ "filters", YAML_MAP_OF(filter_rows),
 	  .help = "Events to remove before any rule counts them. They are counted as filtered." },

@@ -154,6 +154,8 @@ struct config_recorder {
 struct problems;
 struct yaml_tree;
 
+enum { CONFIG_LISTEN_ADDRESSES_MOST = 16 };
+
 struct config {
 	struct yaml_tree *tree; /* owned; its memory has everything that is not marked as owned */
 	bool broken;            /* the file has errors; members contain what could be read */

@@ -300,10 +300,13 @@ static bool add_argument(struct yaml_reader *in, const struct yaml_node *node, v
 
 static const struct yaml_shape arguments_shape = {
 	.type = SHAPE_NAMES,
-	.item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_argument, .json = YAML_ANY_SCALAR),
+	.item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_argument,
+			   .json = YAML_ANY_SCALAR ", 'maxLength': 1021"),
 	.name = "arguments",
 	.help = "Arguments for the provider, an EventSource of .NET, such as EventCounterIntervalSec: 10; at most 1024 bytes of names and values, each with a NUL.",
-	.json = "'propertyNames': { 'minLength': 1 }",
+	/* The bounds that ETW_PROVIDER_ARGUMENTS_MAX bytes leave for one name, one value, and their
+	   number. */
+	.json = "'propertyNames': { 'minLength': 1, 'maxLength': 1022 }, 'maxProperties': 341",
 };
 
 static bool check_every(struct yaml_reader *in, const struct yaml_node *node, void *base)

@@ -252,9 +252,33 @@ static bool attach_text(struct builder *builder, const yaml_event_t *event, cons
 	return node->text && attach_node(builder, node, err);
 }
 
+bool yaml_is_null(const char *text, size_t size)
+{
+	static const char *const words[] = { "~", "null", "Null", "NULL" };
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		if (strlen(words[i]) == size && memcmp(text, words[i], size) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether the next node is a key of a map. */
+static bool wants_key(const struct builder *builder)
+{
+	const struct level *level = builder->depth > 0 ? &builder->levels[builder->depth - 1] :
+							 NULL;
+
+	return level && level->node->type == YAML_MAP && !level->key;
+}
+
 static bool add_text(struct builder *builder, const yaml_event_t *event, struct etw_error *err)
 {
 	yaml_scalar_style_t style = event->data.scalar.style;
+	bool nothing =
+		style == YAML_PLAIN_SCALAR_STYLE && !wants_key(builder) &&
+		yaml_is_null((const char *)event->data.scalar.value, event->data.scalar.length);
 
 	check_plain(builder, event, event->data.scalar.anchor, event->data.scalar.tag, err);
 	if (memchr(event->data.scalar.value, '\0', event->data.scalar.length)) {
@@ -268,7 +292,8 @@ static bool add_text(struct builder *builder, const yaml_event_t *event, struct 
 			.end = event->end_mark.index,
 		};
 	}
-	return attach_text(builder, event, event->data.scalar.value, event->data.scalar.length,
+	return attach_text(builder, event, event->data.scalar.value,
+			   nothing ? 0 : event->data.scalar.length,
 			   style != YAML_PLAIN_SCALAR_STYLE, err);
 }
 
@@ -515,7 +540,8 @@ struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size
 		goto fail;
 	}
 	if (size > YAML_FILE_SIZE_MAX) {
-		snprintf(sentence, sizeof sentence, "has %zu bytes; at most 1 MiB is possible", size);
+		snprintf(sentence, sizeof sentence, "has %zu bytes; at most 1 MiB is possible",
+			 size);
 		error_at(tree, 0, 0, &why, sentence);
 		goto fail;
 	}

@@ -89,7 +89,7 @@ static void print_escaped(struct etw_text *out, const char *text, size_t size)
 
 static void print_text(struct etw_text *out, const char *text, size_t size, bool quoted)
 {
-	if (!quoted && is_plain(text, size)) {
+	if (!quoted && is_plain(text, size) && !yaml_is_null(text, size)) {
 		text_add(out, text, size);
 		return;
 	}

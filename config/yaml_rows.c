@@ -241,12 +241,24 @@ static bool store_in_range(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
+bool yaml_expect_number(struct yaml_reader *in, const struct yaml_node *node, const char *what)
+{
+	return !node->quoted || node->size == 0 ||
+	       yaml_wrong(in, node,
+			  "%s: expected a number, found the text '%s'; write it without quotes",
+			  what, node->text);
+}
+
 static bool read_number(struct yaml_reader *in, const struct yaml_node *node,
 			const struct yaml_row *row, void *base)
 {
 	uint64_t value;
 
-	if (!parse_u64(node->text, node->size, &value)) {
+	if (!yaml_expect_number(in, node, row->key)) {
+		return false;
+	}
+	/* For editors, 0X10 is a text. */
+	if (strncmp(node->text, "0X", 2) == 0 || !parse_u64(node->text, node->size, &value)) {
 		return yaml_wrong(in, node, "%s: '%s' is not a whole number from 0", row->key,
 				  node->text);
 	}
@@ -259,6 +271,9 @@ static bool read_real(struct yaml_reader *in, const struct yaml_node *node,
 	double value = 0;
 	char *end = NULL;
 
+	if (!yaml_expect_number(in, node, row->key)) {
+		return false;
+	}
 	/* Only digits, signs, points and exponents are allowed: strtod() also reads "nan", "inf"
 	 * and hexadecimal. */
 	if (strspn(node->text, "0123456789.eE+-") == node->size) {
@@ -282,6 +297,9 @@ static bool read_size(struct yaml_reader *in, const struct yaml_node *node,
 			digits = node->size - 3;
 			unit = at->size;
 		}
+	}
+	if (digits == node->size && !yaml_expect_number(in, node, row->key)) {
+		return false;
 	}
 	while (digits > 0 && node->text[digits - 1] == ' ') {
 		digits--;
@@ -309,9 +327,14 @@ static bool read_duration(struct yaml_reader *in, const struct yaml_node *node,
 static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
 			const struct yaml_row *row, void *base)
 {
-	static const char *const words[] = { "off", "on", "false", "true" };
+	enum {
+		TEXTS = 2
+	}; /* words that are also switches in quotes: YAML 1.2 takes them as text */
+	static const char *const words[] = { "off",   "on",   "false", "true",
+					     "False", "True", "FALSE", "TRUE" };
+	unsigned count = node->quoted ? TEXTS : sizeof words / sizeof words[0];
 
-	for (unsigned i = 0; i < sizeof words / sizeof words[0] && !node->quoted; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		if (strcmp(words[i], node->text) == 0) {
 			store_integer(row, base, i % 2);
 			return true;
@@ -564,6 +587,53 @@ bool yaml_read_map(struct yaml_reader *in, const struct yaml_node *node, const s
 	return good;
 }
 
+/* Whether an editor takes the text as a number or a switch ("10.3.2. Tag Resolution", YAML 1.2.2).
+ */
+static bool is_other_type(const struct yaml_node *node)
+{
+	static const char *const switches[] = { "true", "True", "TRUE", "false", "False", "FALSE" };
+	const char *at = node->text;
+	size_t digits, fraction = 0;
+
+	for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
+		if (strcmp(at, switches[i]) == 0) {
+			return true;
+		}
+	}
+	if (at[0] == '0' && (at[1] == 'x' || at[1] == 'o')) {
+		const char *allowed = at[1] == 'x' ? "0123456789abcdefABCDEF" : "01234567";
+
+		return node->size > 2 && strspn(at + 2, allowed) == node->size - 2;
+	}
+	at += *at == '-' || *at == '+';
+	digits = strspn(at, "0123456789");
+	at += digits;
+	if (*at == '.') {
+		fraction = strspn(++at, "0123456789");
+		at += fraction;
+	}
+	if (digits + fraction > 0 && (*at == 'e' || *at == 'E')) {
+		at += at[1] == '-' || at[1] == '+' ? 2 : 1;
+		digits = strspn(at, "0123456789");
+		at += digits;
+		fraction = 0;
+	}
+	return digits + fraction > 0 && *at == '\0';
+}
+
+/* A pattern is compared with texts only, by editors and here. */
+static bool check_is_text(struct yaml_reader *in, const struct yaml_node *node,
+			  const struct yaml_row *row)
+{
+	const struct yaml_shape *shape = row->shape;
+	bool wanted = shape->type == SHAPE_TEXT && shape->pattern &&
+		      !(shape->json && strstr(shape->json, "'type'"));
+
+	return !wanted || node->quoted || !is_other_type(node) ||
+	       yaml_wrong(in, node, "%s: expected text, found %s; write '%s' in quotes", row->key,
+			  node->text, node->text);
+}
+
 bool yaml_read(struct yaml_reader *in, const struct yaml_node *node, const struct yaml_row *row,
 	       void *base)
 {
@@ -590,7 +660,9 @@ bool yaml_read(struct yaml_reader *in, const struct yaml_node *node, const struc
 	if (row->later) {
 		return true;
 	}
-	if ((scalar && !yaml_expect(in, node, YAML_TEXT, row->key)) || !read(in, node, row, base)) {
+	if ((scalar &&
+	     (!yaml_expect(in, node, YAML_TEXT, row->key) || !check_is_text(in, node, row))) ||
+	    !read(in, node, row, base)) {
 		return false;
 	}
 	if (shape->type == SHAPE_MAP) {

@@ -165,6 +165,9 @@ bool yaml_read_root(struct yaml_reader *in, const struct yaml_shape *shape, cons
 bool yaml_expect(struct yaml_reader *in, const struct yaml_node *node, enum yaml_type type,
 		 const char *what);
 
+/* Checks that a text is not in quotes, which would make it no number for editors. */
+bool yaml_expect_number(struct yaml_reader *in, const struct yaml_node *node, const char *what);
+
 /* Reports the error that `what` lacks a key. Returns false. */
 bool yaml_missing(struct yaml_reader *in, const struct yaml_node *at, const char *what,
 		  const char *key);

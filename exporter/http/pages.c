@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "config/web_path.h"
 #include "exporter/http/negotiate.h"
 #include "exporter/http/server_internal.h"
 #include "exporter/http/web_config.h"
@@ -25,30 +26,7 @@
 
 /* ---- addresses of pages ---- */
 
-#define LETTERS_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-
-/* The characters that a path of a URL may have. Percent codes are left out, because paths are
- * compared as they arrive. */
-static const char path_characters[] = LETTERS_DIGITS "/-._~!$&'()*+,;=:@";
-static const char host_characters[] = LETTERS_DIGITS "-._~:[]";
-
-/* Returns whether a text is a slash followed by characters that are allowed. "//host" is refused
- * because a browser takes it for another host, and dots because a browser resolves them before it
- * sends the request. */
-static bool is_path(const char *path)
-{
-	if (path[0] != '/' || strspn(path, path_characters) != strlen(path) || strstr(path, "//")) {
-		return false;
-	}
-	for (const char *at = path; at; at = strchr(at + 1, '/')) {
-		size_t size = strcspn(at + 1, "/");
-
-		if (at[1] == '.' && (size == 1 || (size == 2 && at[2] == '.'))) {
-			return false;
-		}
-	}
-	return true;
-}
+static const char host_characters[] = WEB_LETTERS_DIGITS "-._~:[]";
 
 /* Copies a text as a path that begins with a slash and does not end with one. */
 static bool set_path(char to[WEB_PATH_SIZE_MAX], const char *text)
@@ -61,7 +39,7 @@ static bool set_path(char to[WEB_PATH_SIZE_MAX], const char *text)
 	}
 	written = snprintf(to, WEB_PATH_SIZE_MAX, "%s%.*s", size > 0 && text[0] != '/' ? "/" : "",
 			   (int)(size < WEB_PATH_SIZE_MAX ? size : WEB_PATH_SIZE_MAX), text);
-	return written < WEB_PATH_SIZE_MAX && (size == 0 || is_path(to));
+	return written < WEB_PATH_SIZE_MAX && (size == 0 || web_path_is_valid(to));
 }
 
 /* Returns the size in bytes of "https://host:port" at the start of a URL; 0: the text is only a
@@ -115,7 +93,7 @@ static bool set_telemetry_path(struct web_paths *paths, const char *path, struct
 		return error_set(err, ETW_ERROR_CONFIG, "a telemetry path of %zu bytes is too long",
 				 strlen(path));
 	}
-	if (!is_path(path)) {
+	if (!web_path_is_valid(path)) {
 		return error_set(
 			err, ETW_ERROR_CONFIG,
 			"\"%s\" is not a telemetry path: a slash, then characters that a URL allows",
@@ -613,13 +591,10 @@ bool pages_open(struct http_server *server, const struct http_options *options,
 			    options->telemetry_path, err)) {
 		return false;
 	}
-	for (size_t i = 0; i < PAGE_COUNT; i++) {
-		if (pages[i].route && strcmp(pages[i].route, "/") != 0 &&
-		    strcmp(pages[i].route, options->telemetry_path) == 0) {
-			return error_set(err, ETW_ERROR_CONFIG,
-					 "the telemetry path %s is the address of another page",
-					 options->telemetry_path);
-		}
+	if (web_path_is_taken(options->telemetry_path)) {
+		return error_set(err, ETW_ERROR_CONFIG,
+				 "the telemetry path %s is the address of another page",
+				 options->telemetry_path);
 	}
 	for (size_t i = 0; i < PAGE_COUNT; i++) {
 		if (pages[i].what) {

@@ -14,6 +14,8 @@
 #include "base/client_address.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "config/config.h"
+#include "config/web_path.h"
 #include "exporter/health.h"
 #include "exporter/http/reception.h"
 #include "exporter/http/server.h"
@@ -26,8 +28,6 @@
  * address under which clients reach the program, perhaps through a reverse proxy;
  * --web.route-prefix begins every path that arrives here.
  */
-
-enum { WEB_PATH_SIZE_MAX = 256 };
 
 struct web_paths {
 	/* Neither ends with a slash; "": the pages are at the root. */
@@ -53,7 +53,7 @@ const char *web_paths_route(const struct web_paths *paths, const char *path);
 /* ---- the server ---- */
 
 enum {
-	ADDRESSES_MAX = 16,
+	ADDRESSES_MAX = CONFIG_LISTEN_ADDRESSES_MOST,
 	SCRAPES_MOST = 72, /* at once */
 	LISTED_PAGES = 16,
 };

@@ -460,6 +460,8 @@ static void limits_case_log_and_web_are_read(void **state)
 	config_free(config);
 }
 
+#define ADDRESSES_4 "':1', ':1', ':1', ':1', "
+
 static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 {
 	static const struct {
@@ -508,7 +510,8 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		{ "limits: { budget: 1000 }\n",
 		  "1:11: 'budget' no longer exists; limit the label sets of all families with 'series', and let 'idle' evict those that do not change" },
 		{ "log: { colour: on }\n", "1:8: unknown key 'colour'; known: level, format" },
-		{ "web: { listen_addresses: [] }\n", "1:26: listen_addresses: an empty list" },
+		{ "web: { listen_addresses: [] }\n",
+		  "1:26: listen_addresses: from 1 to 16 addresses" },
 		{ "web: { listen_addresses: ['9189'] }\n",
 		  "1:27: '9189' is not an address such as :9189 or [::1]:9189" },
 		{ "web: { listen_addresses: [':65536'] }\n",
@@ -521,7 +524,17 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		  "1:24: 'metrics' is not a path such as /metrics" },
 		{ "web: { telemetry_path: / }\n", "1:24: '/' is not a path such as /metrics" },
 		{ "web: { telemetry_path: /-/ready }\n",
-		  "1:24: '/-/ready' is not a path such as /metrics" },
+		  "1:24: '/-/ready' is the path of another page" },
+		{ "web: { telemetry_path: /version }\n",
+		  "1:24: '/version' is the path of another page" },
+		{ "web: { telemetry_path: /%20 }\n",
+		  "1:24: '/%20' is not a path such as /metrics" },
+		{ "web: { telemetry_path: // }\n", "1:24: '//' is not a path such as /metrics" },
+		{ "web: { telemetry_path: /../x }\n",
+		  "1:24: '/../x' is not a path such as /metrics" },
+		{ "web: { listen_addresses: [" ADDRESSES_4 ADDRESSES_4 ADDRESSES_4 ADDRESSES_4
+		  "':1'] }\n",
+		  "1:26: listen_addresses: from 1 to 16 addresses" },
 		{ "web: { tls: on }\n",
 		  "1:8: unknown key 'tls'; known: listen_addresses, allow, telemetry_path" },
 		{ "web: { allow: [10.0.0.1/8] }\n",

@@ -433,7 +433,7 @@ static void values_that_have_not_the_shape_are_refused_with_a_reason(void **stat
 		{ "real: 1e999", "f.yaml:1:7: real: '1e999' is not a number" },
 		{ "real: ''", "f.yaml:1:7: real: '' is not a number" },
 		{ "on: yes", "f.yaml:1:5: on: expected on or off, found 'yes'" },
-		{ "on: 'on'", "f.yaml:1:5: on: expected on or off, found 'on'" },
+		{ "on: 'true'", "f.yaml:1:5: on: expected on or off, found 'true'" },
 		{ "colour: gren", "f.yaml:1:9: unknown colour 'gren'; did you mean 'green'?" },
 		{ "colour: blue", "f.yaml:1:9: unknown colour 'blue'; known: red, green" },
 		{ "list: 1", "f.yaml:1:7: list: expected a list, found text" },

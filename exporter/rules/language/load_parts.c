@@ -148,6 +148,12 @@ static bool read_literal(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
+static bool read_integer(struct yaml_reader *in, const struct yaml_node *node,
+			 const struct yaml_row *row, void *base)
+{
+	return yaml_expect_number(in, node, row->key) && read_literal(in, node, row, base);
+}
+
 static bool read_matches(struct yaml_reader *in, const struct yaml_node *node,
 			 const struct yaml_row *row, void *base)
 {
@@ -177,7 +183,7 @@ static const struct yaml_shape literal_shape = {
 };
 static const struct yaml_shape integer_shape = {
 	.type = SHAPE_TEXT,
-	.read = read_literal,
+	.read = read_integer,
 	.name = "integer_literal",
 	.help = "An integer, decimal or 0x\xe2\x80\xa6",
 	.json = "'type': 'integer', 'minimum': -9223372036854775808, 'maximum': 18446744073709551615",

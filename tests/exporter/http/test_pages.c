@@ -187,8 +187,10 @@ static void a_prefix_of_the_proxy_may_be_another_one(void **state)
 
 static void an_address_of_another_page_is_no_telemetry_path(void **state)
 {
-	static const char *const paths[] = { "/-/healthy", "/-/ready", "/-/reload",
-					     "/-/quit",    "/version", "/style.css" };
+	static const char *const paths[] = { "/-/healthy",   "/-/ready",   "/-/reload",
+					     "/-/quit",      "/-/record",  "/version",
+					     "/style.css",   "/script.js", "/icon.svg",
+					     "/history.json" };
 	static const char *const addresses[] = { "127.0.0.1:0" };
 	struct registry *registry = registry_new(NULL, NULL);
 
