@@ -129,8 +129,8 @@ struct attribution {
 			    stack */
 	enum lifetime_change change; /* the change that it announces */
 	enum owner owner;
-	/* What the id in PAYLOAD_OWNER means whatever the header says: OF_PROCESS or OF_THREAD; 0
-	 * if the header comes first or there is no such id. */
+	/* What the id in PAYLOAD_OWNER means, if it goes before the header: OF_PROCESS or
+	 * OF_THREAD. 0: the header goes first, or there is no such id. */
 	uint64_t payload_owner;
 	uint16_t payload_owner_offset; /* where the id is */
 	uint32_t payload_owner_end;    /* payload bytes that are needed; UINT32_MAX: it has no
