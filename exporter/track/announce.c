@@ -84,13 +84,19 @@ static void announce_info(struct tracker *tracker, enum lifetime_change change, 
 	}
 }
 
-/* Any event about a process can bring the names of accounts that were pending. */
+/* Any event about a process can bring the names of accounts that were pending. It may be late, so
+ * the labels are those of the latest process with an id, not of the one at its time. */
 static void refresh_info(struct tracker *tracker)
 {
 	bool *names_came = &tracker->processes.identities.names_came;
+	const struct etw_record *record = tracker->now.record;
+	struct etw_record latest = *record;
 
 	if (*names_came && tracker->options.process_info && !tracker->in_first_pass) {
+		latest.raw_time = INT64_MAX;
+		tracker->now.record = &latest;
 		info_metric_refresh(&tracker->process_info, tracker_info_labels, tracker);
+		tracker->now.record = record;
 		*names_came = false;
 	}
 }

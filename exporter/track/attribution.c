@@ -244,8 +244,8 @@ static const struct provider_row {
 	{ ETW_PROVIDER_TCPIP, OWNER_HEADER, "ProcessId" },
 };
 
-/* The kernel events that report a subject. Events that only describe what exists are among them
- * where the same flag enables them. */
+/* The kernel events that report a subject. Those that only describe what exists are not among them:
+ * our recordings of sessions without kernel events have them, too. */
 static const struct subject_row {
 	enum kernel_subject subject;
 	enum etw_kernel_class kernel_class;
@@ -256,8 +256,8 @@ static const struct subject_row {
 	  ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL },
 	{ SUBJECT_NETWORK, ETW_KERNEL_TCP_IP, ETW_KERNEL_GROUP_TCP_IP, EVERY },
 	{ SUBJECT_NETWORK, ETW_KERNEL_UDP_IP, ETW_KERNEL_GROUP_UDP_IP, EVERY },
-	{ SUBJECT_PROCESSES, ETW_KERNEL_PROCESS, ETW_KERNEL_GROUP_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP },
-	{ SUBJECT_THREADS, ETW_KERNEL_THREAD, ETW_KERNEL_GROUP_THREAD, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP },
+	{ SUBJECT_PROCESSES, ETW_KERNEL_PROCESS, ETW_KERNEL_GROUP_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_STOP },
+	{ SUBJECT_THREADS, ETW_KERNEL_THREAD, ETW_KERNEL_GROUP_THREAD, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_STOP },
 	{ SUBJECT_REGISTRY, ETW_KERNEL_REGISTRY, ETW_KERNEL_GROUP_REGISTRY, EVERY },
 	{ SUBJECT_DISKS, ETW_KERNEL_DISK_IO, ETW_KERNEL_GROUP_DISK_IO, ETW_KERNEL_OPCODE_DISK_IO_READ,
 	  ETW_KERNEL_OPCODE_DISK_IO_WRITE },

@@ -109,7 +109,7 @@ static bool start_process_gauges(struct tracker *tracker, struct etw_error *err)
 	if (!good || tracker->in_first_pass || tracker->observed_time == ETW_RECORD_NO_TIME) {
 		return good;
 	}
-	/* The labels are those at the time of the last record. */
+	/* The labels are those at the time of the latest record. */
 	now.raw_time = tracker->observed_time;
 	tracker->now.record = &now;
 	each_process(tracker, add_process);

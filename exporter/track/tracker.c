@@ -506,7 +506,9 @@ bool tracker_observe(struct tracker *tracker, const struct etw_record *record,
 	now->attribution = class->attribution;
 	now->process_known = false;
 	now->file_known = false;
-	tracker->observed_time = record->raw_time;
+	if (record->raw_time > tracker->observed_time) { /* it may be late */
+		tracker->observed_time = record->raw_time;
+	}
 	return announces & ~(uint32_t)ANNOUNCES_ELSEWHERE ? announce_observed(tracker, announces) :
 							    has_counts(tracker, announces);
 }
@@ -619,7 +621,7 @@ void tracker_read_memory(struct tracker *tracker, const struct etw_process_memor
 {
 	struct etw_record now = *tracker->now.record;
 
-	/* The labels are those at the time of the last record. */
+	/* The labels are those at the time of the latest record. */
 	now.raw_time = tracker->observed_time;
 	tracker->now.record = &now;
 	process_memory_read_list(&tracker->memory, list, count, label_of_process, tracker);

@@ -203,7 +203,7 @@ struct tracker {
 	/* Set of enum kernel_subject: what the kernel reports to this consumer, or to another one
 	 * of this program, so that events of second sources repeat it. */
 	uint32_t kernel_subjects;
-	int64_t observed_time; /* raw time of the last record observed */
+	int64_t observed_time; /* raw time of the latest record observed */
 
 	struct account_lookup *account_lookup; /* owned; NULL: none */
 	struct names *own_names; /* owned; NULL: the names are shared with other trackers */

@@ -25,7 +25,7 @@
 #define NOT_FOUND UINT32_C(0xC0000034)
 
 /* The process of the header; its name needs no event. */
-enum { SYSTEM = 4, SYSTEM_THREAD = 8, ALPHA = 100, ALPHA_THREAD = 101, STAYS = 200 };
+enum { SYSTEM = 4, SYSTEM_THREAD = 8, ALPHA = 100, ALPHA_THREAD = 101, STAYS = 200, OLD = 300 };
 
 struct making {
 	char path[TEMPORARY_PATH_SIZE];
@@ -410,12 +410,42 @@ static void each_subject_is_decided_by_itself(void **state)
 	}
 }
 
+/* The kernel's records of what exists are no events that the provider's repeat: recordings of
+ * sessions without kernel events have them, too (exporter/recorder/tap.h). */
+static void what_only_exists_leaves_a_second_source_alone(void **state)
+{
+	const struct kernel_process process = {
+		.id = OLD, .parent_id = SYSTEM, .image = "old.exe", .command_line = "old"
+	};
+	const struct kernel_thread thread = { .process_id = OLD, .id = OLD + 4 };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) { /* passes */
+		struct making making;
+		struct etw_text page;
+
+		begin(&making, 8);
+		at_next(&making);
+		event_process(&making.k, OP_DC_START, &process);
+		at_next(&making);
+		event_thread(&making.k, OP_DC_START, &thread);
+		put_provider_process(&making);
+		page = replay(&making, i == 1);
+		check(&page, &subjects[1], subjects[1].provider);
+		assert_non_null(strstr(page.data, "\netw_process_instances{process=\"old\","
+						  "provider=\"Windows Kernel\"} 1\n"));
+		assert_int_equal(page_value(&page, "etw_consumer_repeated_events_total"), 0);
+		text_free(&page);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alone_each_source_feeds_the_families),
 		cmocka_unit_test(beside_the_kernel_they_count_nothing),
 		cmocka_unit_test(each_subject_is_decided_by_itself),
+		cmocka_unit_test(what_only_exists_leaves_a_second_source_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

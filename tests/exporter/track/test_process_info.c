@@ -229,6 +229,38 @@ static void a_late_event_brings_the_name_of_an_account_too(void **state)
 	player_done(&player);
 }
 
+/* The time of such an event may be that of an earlier process with an id: process 8 ran as another
+ * account then. */
+static void a_late_event_brings_no_labels_of_its_time(void **state)
+{
+	struct tracker_options options = info;
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	atomic_store(&held, true);
+	options.live = true;
+	options.find_account = find_slowly;
+	player_init(&player, &options);
+	tape_init(&tape, 8);
+	put(&tape, 1, 10, 7, 2, ANNA);
+	put(&tape, 1, 11, 8, 5, "S-1-5-19");
+	put(&tape, 2, 13, 8, 5, "S-1-5-19");
+	put(&tape, 1, 20, 8, 0, "S-1-5-18");
+	play(&player, &tape, ONE_PASS);
+	atomic_store(&held, false);
+	for (unsigned waited = 0; !shows(&player, "app", "CONTOSO\\anna", "2"); waited++) {
+		assert_true(waited < WAIT_MS);
+		system_sleep_ms(1);
+		put(&tape, 2, 12, 9, 0, "S-1-5-18");
+		play(&player, &tape, UNSORTED);
+	}
+	assert_false(shows(&player, "app", "NT AUTHORITY\\LOCAL SERVICE", "5"));
+	assert_true(shows(&player, "app", "NT AUTHORITY\\SYSTEM", "0"));
+	tape_done(&tape);
+	player_done(&player);
+}
+
 static void no_more_processes_are_shown_than_the_limit_allows(void **state)
 {
 	struct tracker_options few = info;
@@ -307,6 +339,7 @@ int main(void)
 		cmocka_unit_test(a_reload_shows_what_runs_and_takes_it_back),
 		cmocka_unit_test(the_name_of_an_account_that_comes_late_takes_the_place_of_its_sid),
 		cmocka_unit_test(a_late_event_brings_the_name_of_an_account_too),
+		cmocka_unit_test(a_late_event_brings_no_labels_of_its_time),
 		cmocka_unit_test(no_more_processes_are_shown_than_the_limit_allows),
 		cmocka_unit_test(the_overflow_series_is_there_while_one_of_its_processes_runs),
 	};

@@ -63,6 +63,28 @@ static void a_gauge_that_comes_shows_what_runs_already(void **state)
 	}
 }
 
+/* What runs is what ran at the time of the latest record, although a late one came after it. */
+static void after_a_late_event_a_gauge_shows_what_runs_now(void **state)
+{
+	static const struct tracker_options live = { .live = true };
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &live);
+	tape_init(&tape, 8);
+	tape_process(&tape, 1, 10, 7, "gone.exe");
+	tape_process(&tape, 2, 20, 7, "gone.exe");
+	tape_process(&tape, 1, 21, 8, "a.exe");
+	tape_header(&tape, 15, 7, 70)->process = "gone";
+	player_play(&player, &tape, UNSORTED);
+	change(&player, &every_gauge);
+	assert_int_equal(player_instances(&player, "gone"), 0);
+	assert_int_equal(player_instances(&player, "a"), 1);
+	tape_done(&tape);
+	player_done(&player);
+}
+
 /* Its family may be shown again later: nothing of it may be left. */
 static void a_gauge_that_goes_takes_back_what_it_showed(void **state)
 {
@@ -197,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gauge_that_comes_shows_what_runs_already),
+		cmocka_unit_test(after_a_late_event_a_gauge_shows_what_runs_now),
 		cmocka_unit_test(a_gauge_that_goes_takes_back_what_it_showed),
 		cmocka_unit_test(features_come_and_go),
 		cmocka_unit_test(limits_change_for_what_comes),
