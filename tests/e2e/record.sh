@@ -4,6 +4,10 @@
 source "$(dirname "$0")/lib.bash"
 
 "$MAKE_SAMPLE" "$work/sample.etl"
+if is_slow; then # each run plays it
+	mv "$work/sample.etl" "$work/minute.etl"
+	"$ETWTOOL" relog "$work/minute.etl" -o "$work/sample.etl" --to 5 >/dev/null
+fi
 expect_exit 2 'into which file' "$ETWTOOL" record
 expect_exit 2 '--ring limits the recording' "$ETWTOOL" record --ring 4MiB --size 1MiB "$work/a.etl"
 for option in --duration=0s --duration=soon --size=1 --size=1KiB --ring=1MiB; do
