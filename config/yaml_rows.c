@@ -626,10 +626,10 @@ static bool check_is_text(struct yaml_reader *in, const struct yaml_node *node,
 			  const struct yaml_row *row)
 {
 	const struct yaml_shape *shape = row->shape;
-	bool wanted = shape->type == SHAPE_TEXT && shape->pattern &&
+	bool text_only = shape->type == SHAPE_TEXT && shape->pattern &&
 		      !(shape->json && strstr(shape->json, "'type'"));
 
-	return !wanted || node->quoted || !is_other_type(node) ||
+	return !text_only || node->quoted || !is_other_type(node) ||
 	       yaml_wrong(in, node, "%s: expected text, found %s; write '%s' in quotes", row->key,
 			  node->text, node->text);
 }
