@@ -514,7 +514,8 @@ struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size
 		goto fail;
 	}
 	if (size > YAML_FILE_SIZE_MAX) {
-		snprintf(sentence, sizeof sentence, "has %zu bytes; at most 1 MiB is possible", size);
+		snprintf(sentence, sizeof sentence, "has %zu bytes; at most 1 MiB is possible",
+			 size);
 		error_at(tree, 0, 0, &why, sentence);
 		goto fail;
 	}
