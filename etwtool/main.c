@@ -307,7 +307,8 @@ int main(int argc, char **argv)
 	progress_allow();
 	name = argc > 1 ? argv[1] : NULL;
 	if (!name) {
-		return tool_complain(TOOL_BAD_USAGE, NULL, "name a command; etwtool --help lists them");
+		return tool_complain(TOOL_BAD_USAGE, NULL,
+				     "name a command; etwtool --help lists them");
 	}
 	if (strcmp(name, "help") == 0 && argc > 2) {
 		return help_with(argv[2]);

@@ -317,7 +317,8 @@ static int run(struct tool_arguments *arguments)
 	bool good;
 
 	if (arguments->word_count == 0) {
-		return tool_complain(TOOL_BAD_USAGE, "doctor", "name a recording or a configuration");
+		return tool_complain(TOOL_BAD_USAGE, "doctor",
+				     "name a recording or a configuration");
 	}
 	if (!is_configuration(arguments->words[0])) {
 		good = report_on_recording(request, &problems, &out, &status, &err);

@@ -360,7 +360,8 @@ bool relog_inputs_spare(const struct relog_inputs *inputs, const char *path, str
 	os_file_stamp(path, &written);
 	for (size_t i = 0; i < inputs->path_count; i++) {
 		if (is_same_file(&written, &inputs->stamps[i])) {
-			return error_set(err, ETW_ERROR_CONFIG, "%s is also an input: name another file with -o", path);
+			return error_set(err, ETW_ERROR_CONFIG,
+					 "%s is also an input: name another file with -o", path);
 		}
 	}
 	return true;

@@ -385,7 +385,8 @@ static void find_disk_cause(struct finding_search *finder)
 	report_add_value(&finder->text, REPORT_BYTES, processes->total);
 	text_add_string(&finder->text, " that were written to disks");
 	if (unknown > 0) {
-		text_add_format(&finder->text, "; %.1f %% have no known cause and count "
+		text_add_format(&finder->text,
+				"; %.1f %% have no known cause and count "
 				"for the process that issued the requests",
 				100 * (double)unknown / whole);
 	}

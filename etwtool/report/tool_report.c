@@ -373,8 +373,8 @@ static int run(struct tool_arguments *arguments)
 	}
 	if (!request->output && strcmp(arguments->words[0], "-") == 0) {
 		return tool_complain(TOOL_BAD_USAGE, "report",
-				     "the standard input has no name for the report: name it with -o "
-				     "FILE");
+				     "the standard input has no name for the report: name it "
+				     "with -o FILE");
 	}
 	text_add_string(&path, request->output ? request->output : arguments->words[0]);
 	text_add_string(&path, request->output ? "" : ".html");

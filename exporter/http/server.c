@@ -220,7 +220,8 @@ static bool listen_on(const char *text, socket_handle *listener, struct etw_erro
 	if (!listen_address_parse(text, &address)) {
 		return error_set(err, ETW_ERROR_CONFIG,
 				 "\"%s\" is not a listen address such as :9189, 127.0.0.1:9189 or "
-				 "[::1]:9189 (--web.listen-address, or listen_addresses under web:)",
+				 "[::1]:9189 (--web.listen-address, or "
+				 "listen_addresses under web:)",
 				 text);
 	}
 	*listener = socket_listen(&address, &number);
@@ -263,7 +264,8 @@ static bool parse_allowed(const struct http_options *options, struct address_ran
 		if (!address_range_parse(options->allowed[i], &ranges[i])) {
 			return error_set(err, ETW_ERROR_CONFIG,
 					 "\"%s\" is not a range of addresses such as 10.0.0.0/8, "
-					 "192.0.2.1 or 2001:db8::/32 (--web.allow, or allow under web:)",
+					 "192.0.2.1 or 2001:db8::/32 (--web.allow, or "
+					 "allow under web:)",
 					 options->allowed[i]);
 		}
 	}

@@ -428,7 +428,8 @@ static void manifest_xml_is_refused_with_a_reason(void **state)
 		  "1:1: a document type declaration is not allowed" },
 		{ "<!DOCTYPE a SYSTEM 'file:///etc/passwd'>\n<a/>",
 		  "1:1: a document type declaration is not allowed" },
-		{ "<?xml version='1.0' encoding='nonsense'?><a/>", "1:31: invalid XML: unknown encoding" },
+		{ "<?xml version='1.0' encoding='nonsense'?><a/>",
+		  "1:31: invalid XML: unknown encoding" },
 	};
 	struct etw_text deep = { 0 };
 	struct etw_error err;
