@@ -114,6 +114,15 @@ static void announce_running(struct tracker *tracker, enum lifetime_change chang
 	}
 }
 
+/* Without a first pass, the kernel's list of what exists decides, too, who reports a subject: its
+ * first start may come after that of the provider. */
+static void note_listed(struct tracker *tracker, enum kernel_subject subject)
+{
+	if (!tracker->options.live) {
+		tracker->kernel_subjects |= subject;
+	}
+}
+
 static void announce_process(struct tracker *tracker)
 {
 	enum lifetime_change change = tracker->now.attribution->change;
@@ -141,6 +150,7 @@ static void announce_process(struct tracker *tracker)
 				   tracker->now.record->raw_time, &announced);
 		if (!tracker->in_first_pass) {
 			tracker_process_changed(tracker, process_id);
+			note_listed(tracker, SUBJECT_PROCESSES);
 		}
 		refresh_info(tracker);
 	}
@@ -207,6 +217,7 @@ static void announce_thread(struct tracker *tracker)
 		threads_announce(&tracker->threads, change, thread_id, time, process_id);
 		if (!tracker->in_first_pass) {
 			tracker_thread_changed(tracker, thread_id);
+			note_listed(tracker, SUBJECT_THREADS);
 		}
 	}
 	if (tracker->in_first_pass || !tracker->options.process_gauges ||

@@ -244,8 +244,9 @@ static const struct provider_row {
 	{ ETW_PROVIDER_TCPIP, OWNER_HEADER, "ProcessId" },
 };
 
-/* The kernel events that report a subject. Those that only describe what exists are not among them:
- * our recordings of sessions without kernel events have them, too. */
+/* The kernel events that report a subject. Those that only describe what exists are not among them,
+ * because our recordings of sessions without kernel events have them, too (but see note_listed() in
+ * announce.c). */
 static const struct subject_row {
 	enum kernel_subject subject;
 	enum etw_kernel_class kernel_class;

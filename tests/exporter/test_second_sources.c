@@ -210,10 +210,9 @@ enum { RESPONSE = 1000, TRANSFER = 4096 };
 
 static void put_kernel_disk(struct making *making)
 {
-	static const struct kernel_disk disk = { .disk = 1,
-						 .size = TRANSFER,
-						 .response_ticks = RESPONSE,
-						 .thread_id = SYSTEM_THREAD };
+	static const struct kernel_disk disk = {
+		.disk = 1, .size = TRANSFER, .response_ticks = RESPONSE, .thread_id = SYSTEM_THREAD
+	};
 
 	at_next(making);
 	event_disk(&making->k, OP_DISK_READ, &disk);
@@ -251,7 +250,7 @@ static const struct subject {
 	const char *lines[18];
 } subjects[] = {
 #define OF_PEER(network) ",network=\"" network "\",port=\"0\",local_port=\"0\""
-#define SYSTEM_OF(more) "{process=\"System\",provider=\"%s\"" more "} "
+#define SYSTEM_OF(more)  "{process=\"System\",provider=\"%s\"" more "} "
 	{ "Microsoft-Windows-Kernel-Network",
 	  put_kernel_network,
 	  put_provider_network,
@@ -259,12 +258,10 @@ static const struct subject {
 	    "etw_network_received_bytes_total" SYSTEM_OF(",protocol=\"tcp\"") "500\n",
 	    "etw_network_sent_bytes_total" SYSTEM_OF(",protocol=\"udp\"") "70\n",
 	    "etw_network_received_bytes_total" SYSTEM_OF(",protocol=\"udp\"") "30\n",
-	    "etw_network_operations_total" SYSTEM_OF(
-		    ",protocol=\"tcp\",operation=\"send\"") "1\n",
+	    "etw_network_operations_total" SYSTEM_OF(",protocol=\"tcp\",operation=\"send\"") "1\n",
 	    "etw_network_operations_total" SYSTEM_OF(
 		    ",protocol=\"tcp\",operation=\"receive\"") "1\n",
-	    "etw_network_operations_total" SYSTEM_OF(
-		    ",protocol=\"udp\",operation=\"send\"") "1\n",
+	    "etw_network_operations_total" SYSTEM_OF(",protocol=\"udp\",operation=\"send\"") "1\n",
 	    "etw_network_operations_total" SYSTEM_OF(
 		    ",protocol=\"udp\",operation=\"receive\"") "1\n",
 	    "etw_tcp_connections_total" SYSTEM_OF(",direction=\"outbound\"") "1\n",
@@ -317,7 +314,8 @@ static void check(const struct etw_text *page, const struct subject *subject, co
 		char line[300];
 
 		snprintf(line, sizeof line, "\n%.*s%s%s",
-			 (int)(mark ? mark - subject->lines[i] : (ptrdiff_t)strlen(subject->lines[i])),
+			 (int)(mark ? mark - subject->lines[i] :
+				      (ptrdiff_t)strlen(subject->lines[i])),
 			 subject->lines[i], mark ? provider : "", mark ? mark + 2 : "");
 		if (!strstr(page->data, line)) {
 			fail_msg("not on the page: %s\n%s", line, page->data);
@@ -335,8 +333,8 @@ static void check_none(const struct etw_text *page, const char *provider)
 
 		snprintf(text, sizeof text, "%.*s", (int)(line.size < 299 ? line.size : 299),
 			 line.text);
-		if (text[0] != '#' && strstr(text, provider) &&
-		    !strstr(text, "events_total{") && !strstr(text, "etw_event_payload_bytes")) {
+		if (text[0] != '#' && strstr(text, provider) && !strstr(text, "events_total{") &&
+		    !strstr(text, "etw_event_payload_bytes")) {
 			fail_msg("on the page: %s", text);
 		}
 	}
@@ -354,7 +352,8 @@ static void alone_each_source_feeds_the_families(void **state)
 			(j & 1 ? subjects[i].second : subjects[i].kernel)(&making);
 			page = replay(&making, (j & 4) != 0);
 			check(&page, &subjects[i], j & 1 ? subjects[i].provider : KERNEL);
-			assert_int_equal(page_value(&page, "etw_consumer_repeated_events_total"), 0);
+			assert_int_equal(page_value(&page, "etw_consumer_repeated_events_total"),
+					 0);
 			text_free(&page);
 		}
 	}
@@ -411,8 +410,9 @@ static void each_subject_is_decided_by_itself(void **state)
 }
 
 /* The kernel's records of what exists are no events that the provider's repeat: recordings of
- * sessions without kernel events have them, too (exporter/recorder/tap.h). */
-static void what_only_exists_leaves_a_second_source_alone(void **state)
+ * sessions without kernel events have them, too (exporter/recorder/tap.h). In a single pass they
+ * decide, because the kernel's first start may come after that of the provider. */
+static void what_only_exists_decides_in_a_single_pass_alone(void **state)
 {
 	const struct kernel_process process = {
 		.id = OLD, .parent_id = SYSTEM, .image = "old.exe", .command_line = "old"
@@ -420,7 +420,7 @@ static void what_only_exists_leaves_a_second_source_alone(void **state)
 	const struct kernel_thread thread = { .process_id = OLD, .id = OLD + 4 };
 
 	(void)state;
-	for (unsigned i = 0; i < 2; i++) { /* passes */
+	for (unsigned single_pass = 0; single_pass < 2; single_pass++) {
 		struct making making;
 		struct etw_text page;
 
@@ -430,11 +430,16 @@ static void what_only_exists_leaves_a_second_source_alone(void **state)
 		at_next(&making);
 		event_thread(&making.k, OP_DC_START, &thread);
 		put_provider_process(&making);
-		page = replay(&making, i == 1);
-		check(&page, &subjects[1], subjects[1].provider);
+		page = replay(&making, single_pass == 1);
+		if (single_pass) {
+			check_none(&page, subjects[1].provider);
+		} else {
+			check(&page, &subjects[1], subjects[1].provider);
+		}
 		assert_non_null(strstr(page.data, "\netw_process_instances{process=\"old\","
 						  "provider=\"Windows Kernel\"} 1\n"));
-		assert_int_equal(page_value(&page, "etw_consumer_repeated_events_total"), 0);
+		assert_int_equal(page_value(&page, "etw_consumer_repeated_events_total") > 0,
+				 single_pass);
 		text_free(&page);
 	}
 }
@@ -445,7 +450,7 @@ int main(void)
 		cmocka_unit_test(alone_each_source_feeds_the_families),
 		cmocka_unit_test(beside_the_kernel_they_count_nothing),
 		cmocka_unit_test(each_subject_is_decided_by_itself),
-		cmocka_unit_test(what_only_exists_leaves_a_second_source_alone),
+		cmocka_unit_test(what_only_exists_decides_in_a_single_pass_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
