@@ -415,26 +415,6 @@ static void what_stays_is_left_alone(void **state)
 	end(&reloading);
 }
 
-/* Waits until a page shows the value; events make the consumers look for new facts. */
-static void wait_for_value(struct reloading *reloading, const char *line, uint64_t value)
-{
-	const struct fake_etw_event event = { .provider = other_provider,
-					      .descriptor = { .Id = 1, .Level = 4, .Keyword = 1 },
-					      .process_id = 8,
-					      .payload = "" };
-	uint64_t until = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000), now;
-
-	do {
-		const char *at;
-
-		fake_etw_emit(&event);
-		Sleep(2);
-		at = strstr(page_now(reloading), line);
-		now = at ? strtoull(at + strlen(line), NULL, 10) : UINT64_MAX;
-	} while (now != value && os_monotonic_ns() < until);
-	assert_int_equal(now, value);
-}
-
 /* Emits the start of a process, by Microsoft-Windows-Kernel-Process, into both sessions. */
 static void emit_start(uint32_t process_id, const char *path)
 {
@@ -455,6 +435,33 @@ static void emit_start(uint32_t process_id, const char *path)
 		.payload = payload.bytes,
 		.payload_size = payload.size });
 	etw_payload_done(&payload);
+}
+
+/* Waits until a page shows the value. Meanwhile both sessions get events, so that their consumers
+ * look for new facts, and the starts of some processes, which may say again what is known. */
+static void wait_for_value(struct reloading *reloading, const char *line, uint64_t value,
+			   unsigned starts)
+{
+	struct fake_etw_event event = { .descriptor = { .Id = 1, .Level = 4, .Keyword = 1 },
+					.process_id = 8,
+					.payload = "" };
+	uint64_t until = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000), now;
+
+	do {
+		const char *at;
+
+		event.provider = some_provider;
+		fake_etw_emit(&event);
+		event.provider = other_provider;
+		fake_etw_emit(&event);
+		for (unsigned i = 0; i < starts; i++) {
+			emit_start(8 + 4 * i, "\\Device\\HarddiskVolume3\\notepad.exe");
+		}
+		Sleep(2);
+		at = strstr(page_now(reloading), line);
+		now = at ? strtoull(at + strlen(line), NULL, 10) : UINT64_MAX;
+	} while (now != value && os_monotonic_ns() < until);
+	assert_int_equal(now, value);
 }
 
 /* What one session shows for all, the next first one shows after it. */
@@ -483,16 +490,13 @@ static void the_session_that_becomes_the_first_shows_the_processes(void **state)
 		begin(&reloading, "kernel_events: off\nsessions: { " A ", " B " }\n", true);
 		assert_true(fake_etw_wait_consumer("a", WAIT_MS));
 		assert_true(fake_etw_wait_consumer("b", WAIT_MS));
-		emit_start(8, "\\Device\\HarddiskVolume3\\notepad.exe");
-		emit_start(12, "\\Device\\HarddiskVolume3\\notepad.exe");
-		wait_for_value(&reloading, memory, 9000);
-		wait_for_value(&reloading, runs, 2);
+		wait_for_value(&reloading, memory, 9000, 0);
+		wait_for_value(&reloading, runs, 2, 2);
 		reload_with(&reloading, next[i]);
 		fake_etw_set_memory(8, 5000, 3000, 7000, 70);
-		wait_for_value(&reloading, memory, 7000);
-		wait_for_value(&reloading, runs, 2);
-		emit_start(16, "\\Device\\HarddiskVolume3\\notepad.exe");
-		wait_for_value(&reloading, runs, 3);
+		wait_for_value(&reloading, memory, 7000, 0);
+		wait_for_value(&reloading, runs, 2, 0); /* they started before it was the first */
+		wait_for_value(&reloading, runs, 3, 3);
 		end(&reloading);
 		fake_etw_reset(NULL);
 	}
