@@ -40,7 +40,7 @@ path_groups:
   - { name: 7, match: ['C:\logs\**', "**\\a'b: c.txt"] }
   - { name: 'on', match: [\x\*] }
 filters:
-  processes: { include: ['^a: b$', 'c # d', 'x''y', 'e\\f', '1', 'true', ' g ', '- h', '&i', '{j: k}', '%', '@', '!', '', 'a:'], exclude: [a, "tab\t", ~x, 'null', 'Null'] }
+  processes: { include: ['^a: b$', 'c # d', 'x''y', 'e\\f', '1', 'true', ' g ', '- h', '&i', '{j: k}', '%', '@', '!', '', 'a:'], exclude: [a, "tab\t", ~x, 'null', '~'] }
   events: [{ event: FileIo/QueryInfo }, { event: '*' }]
 schemas: [.]
 collector_files: ['collectors/*.yaml', /no/such/folder/*.yaml]
