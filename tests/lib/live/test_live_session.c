@@ -95,7 +95,7 @@ static void images_of_a_large_machine_are_not_lost(void **state)
 		run.options.logger = loggers[i];
 		run.options.kernel_flags |= ETW_KERNEL_FLAG_IMAGE_LOAD;
 		run_start_and_wait(&run, &run.options);
-		run_wait(&run, &run.events, IMAGES);
+		assert_true(run_wait(&run, &run.events, IMAGES));
 		assert_int_equal(run_statistics(&run).events_lost, 0);
 		assert_int_equal(run.events, IMAGES);
 		run_stop(&run);

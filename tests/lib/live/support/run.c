@@ -191,12 +191,16 @@ void run_end(struct run *run)
 
 bool run_wait(struct run *run, const uint64_t *count, uint64_t value)
 {
-	uint64_t deadline = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000);
+	uint64_t before = 0, since = os_monotonic_ns();
 	bool reached;
 
 	os_mutex_lock(&run->lock);
-	while (*count < value && os_monotonic_ns() < deadline) {
+	while (*count < value && os_monotonic_ns() - since < WAIT_MS * UINT64_C(1000000)) {
 		os_condition_wait(&run->changed, &run->lock, 10000000);
+		if (*count != before) {
+			before = *count;
+			since = os_monotonic_ns();
+		}
 	}
 	reached = *count >= value;
 	os_mutex_unlock(&run->lock);

@@ -79,7 +79,8 @@ void run_stop(struct run *run);
 /* Closes the source, if there is one; nothing of the fake is open then. */
 void run_end(struct run *run);
 
-/* Waits until one of the run's counts has reached a value. */
+/* Waits until one of the run's counts has reached a value. Returns false when it has not changed
+ * for WAIT_MS. */
 bool run_wait(struct run *run, const uint64_t *count, uint64_t value);
 bool run_wait_session_event(struct run *run, enum etw_session_event event);
 /* The first sentence of that type; empty when there is none. */
