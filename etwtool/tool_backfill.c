@@ -107,8 +107,13 @@ static void add_time(struct etw_text *out, int64_t time)
 /* Returns whether a line, starting at the name, is about this run of the exporter itself. */
 static bool is_left_out(const char *name)
 {
-	static const char *const starts[] = { "process_", "etw_exporter_s", "etw_replay_",
-					      "etw_consumer_busy_", "etw_consumer_lag_" };
+	static const char *const starts[] = { "process_",
+					      "etw_exporter_s",
+					      "etw_exporter_build_info",
+					      "etw_exporter_config_",
+					      "etw_replay_",
+					      "etw_consumer_busy_",
+					      "etw_consumer_lag_" };
 
 	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
 		if (strncmp(name, starts[i], strlen(starts[i])) == 0) {

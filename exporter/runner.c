@@ -95,19 +95,21 @@ static void on_buffer(void *context)
 
 /* ---- the set-up that a consumer uses ---- */
 
-/* Returns the set-up that the consumer's next pipeline uses or its present one takes over, and
- * resets the flag of the reload. */
-static const struct setup *take_setup(struct consumer *consumer)
+/* Returns what the session's next pipeline uses or its present one takes over, and resets the flag
+ * of the reload. */
+static struct pipeline_reload take_setup(struct consumer *consumer, const struct session *session)
 {
 	struct runner *runner = consumer->runner;
-	const struct setup *setup;
+	struct pipeline_reload taken;
 
 	os_mutex_lock(&runner->lock);
-	setup = runner->options.setup;
-	consumer->taking = setup;
+	taken = (struct pipeline_reload){ .setup = runner->options.setup,
+					  .names_only = session->names_only,
+					  .first_session = session->is_first };
+	consumer->taking = taken.setup;
 	atomic_store_explicit(&consumer->reload_due, false, memory_order_relaxed);
 	os_mutex_unlock(&runner->lock);
-	return setup;
+	return taken;
 }
 
 /* Notes that the consumer now uses the set-up that it took, or (nothing) no set-up at all. */
@@ -128,9 +130,7 @@ static struct pipeline_reload on_reload(void *context)
 {
 	struct consumer *consumer = context;
 
-	return (struct pipeline_reload){ .setup = take_setup(consumer),
-					 .names_only = consumer->current->names_only,
-					 .first_session = consumer->current->is_first };
+	return take_setup(consumer, consumer->current);
 }
 
 static void on_reloaded(void *context)
@@ -152,8 +152,9 @@ bool runner_make_pipeline(struct session *session, struct etw_error *err)
 {
 	struct consumer *consumer = session->consumer;
 	const struct runner *runner = consumer->runner;
+	struct pipeline_reload taken = take_setup(consumer, session);
 	struct pipeline_options options = {
-		.setup = take_setup(consumer),
+		.setup = taken.setup,
 		.source = session->source,
 		.session = session->name,
 		.shard = consumer->shard,
@@ -166,9 +167,9 @@ bool runner_make_pipeline(struct session *session, struct etw_error *err)
 		.on_time = runner->options.on_time,
 		.time_context = runner->options.time_context,
 		.live = session->path == NULL,
-		.first_session = session->is_first,
+		.first_session = taken.first_session,
 		.late_ms = session->path == NULL ? session->started.flush_ms : 0,
-		.names_only = session->names_only,
+		.names_only = taken.names_only,
 		.on_ready = runner_on_named,
 		.on_snapshot = on_snapshot,
 		.ready_context = consumer,

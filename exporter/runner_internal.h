@@ -42,8 +42,8 @@ struct session {
 	bool stays;                     /* the next configuration has the session … */
 	size_t next_index;              /* … by this number */
 	bool added;                     /* it is started but does not count yet */
-	bool names_only, is_first;      /* see struct pipeline_options */
-	bool names_only_next;
+	bool names_only_next;           /* names_only of the next configuration */
+	bool names_only, is_first;      /* see struct pipeline_options; guarded by the lock */
 };
 
 struct consumer {
