@@ -98,17 +98,18 @@ static void keep_registry(void *context, const struct setup *setup)
 	registry_now = setup->registry;
 }
 
-/* As take_page() and value_of(), with the set-up that is in force. */
+/* As take_page() and value_of(), with the set-up that is in force. The program's own stays as it
+ * is, because its consumers may use it. */
 static const char *page_now(struct reloading *reloading)
 {
-	struct setup *setup = &reloading->side.program.setup;
-	struct registry *before = setup->registry;
+	struct side *side = &reloading->side;
+	struct program now = side->program;
 
 	reload_use_setup(reloading->reload, keep_registry, NULL);
-	setup->registry = registry_now;
-	take_page(&reloading->side);
-	setup->registry = before;
-	return reloading->side.page.data;
+	now.setup.registry = registry_now;
+	text_free(&side->page);
+	side->page = program_page(&now);
+	return side->page.data;
 }
 
 static uint64_t value_now(struct reloading *reloading, const char *line)
