@@ -496,7 +496,8 @@ static NOINLINE bool prepare_class(struct pipeline *pipeline, const struct etw_r
 		return true;
 	}
 	describe_class(pipeline, record, class);
-	return tap_prepare(pipeline->options.tap, class);
+	return tap_prepare(pipeline->options.tap, class,
+			   !(tracker_kernel_subjects(pipeline->tracker) & SUBJECT_PROCESSES));
 }
 
 /* Returns the cell of etw_consumer_events_total for the provider of the class. */

@@ -318,6 +318,7 @@ void ring_add(struct ring *ring, const struct etw_record *record, const struct r
 		return;
 	}
 	kept.known = fact->known;
+	kept.flags |= fact->hidden ? KEPT_HIDDEN : 0;
 	if (record->raw_time != ETW_RECORD_NO_TIME) {
 		set(&ring->last_time, (uint64_t)record->raw_time);
 	}
@@ -461,19 +462,21 @@ const struct kept_record *ring_reader_next(struct ring_reader *reader)
 {
 	const struct kept_record *kept;
 
-	while (reader->at == reader->count) {
-		if (reader->next > reader->end) {
-			if (reader->last_index > reader->expected) {
-				reader->lost += reader->last_index - reader->expected;
-				reader->expected = reader->last_index;
+	do {
+		while (reader->at == reader->count) {
+			if (reader->next > reader->end) {
+				if (reader->last_index > reader->expected) {
+					reader->lost += reader->last_index - reader->expected;
+					reader->expected = reader->last_index;
+				}
+				return NULL;
 			}
-			return NULL;
+			copy_block(reader);
 		}
-		copy_block(reader);
-	}
-	kept = (const struct kept_record *)(const void *)(reader->words + reader->at);
-	reader->at += kept->words;
-	reader->expected++;
+		kept = (const struct kept_record *)(const void *)(reader->words + reader->at);
+		reader->at += kept->words;
+		reader->expected++;
+	} while (kept->flags & KEPT_HIDDEN);
 	return kept;
 }
 

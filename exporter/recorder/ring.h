@@ -42,6 +42,7 @@ enum kept_flag {
 	KEPT_ACTIVITY = 2, /* a GUID follows */
 	KEPT_KEY = 4,      /* the key of a fact follows */
 	KEPT_CLASSIC = 8,
+	KEPT_HIDDEN = 16, /* readers do not get the record; it only becomes a fact */
 };
 
 struct kept_record {
@@ -146,6 +147,9 @@ struct ring_fact {
 	enum fact_type type;
 	uint64_t key; /* identifies the fact that it replaces or ends */
 	bool known;   /* true: it states what existed already and is no event of the source */
+	/* true: readers do not get the record, because an event in the ring states the same. It
+	 * becomes a fact when it leaves the window. */
+	bool hidden;
 };
 
 /* Copies a record. A record that is too large for a recording is left out and counted. */

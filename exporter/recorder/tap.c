@@ -12,6 +12,11 @@
  * of its chunks contains the process. Keys are hashes with a seed, because the author of a payload
  * must not be able to replace the facts of others.
  *
+ * Without the kernel's events, Microsoft-Windows-Kernel-Process says which processes start and
+ * stop. A copy of its ProcessStart at the start of a recording would count as one more start, so a
+ * hidden record of the ring states the same as the kernel's rundown does. It precedes the event,
+ * because the window may begin between both, and the recording must not lack the name then.
+ *
  * A file that only FileIo/Create has named is not a fact: its record has no file key, and a copy of
  * it at the start of a recording would count as one more operation.
  */
@@ -19,6 +24,7 @@
 #include <etw/kernel.h>
 #include <etw/manifest.h>
 #include <etw/mirror.h>
+#include <etw/provider.h>
 #include <etw/schema.h>
 
 #include "exporter/recorder/tap.h"
@@ -84,6 +90,9 @@ struct tap_class {
 	enum key_type key_type;
 	enum etw_kernel_class kernel_class;
 	struct etw_field_reader key[2];
+	bool starts_process; /* ProcessStart of Microsoft-Windows-Kernel-Process; its fields: */
+	struct etw_field_reader parent, terminal_session;
+	int image; /* index of the field */
 };
 
 struct tap {
@@ -218,7 +227,37 @@ static void find_fact(struct tap_class *to, const struct etw_event_class *class)
 	}
 }
 
-bool tap_prepare(struct tap *tap, struct etw_event_class *class)
+static struct etw_field_reader reader_of(const struct etw_event_class *class, const char *field)
+{
+	int index = etw_schema_find_field(class->schema, field);
+
+	return etw_field_reader_of(class->schema, index, class->pointer_size);
+}
+
+/* A start, too, says that the process which had the id before is over. */
+static void find_fact_of_provider(struct tap_class *to, const struct etw_event_class *class)
+{
+	if (class->record_type != ETW_RECORD_EVENT || !class->schema ||
+	    (class->id != ETW_PROCESS_EVENT_START && class->id != ETW_PROCESS_EVENT_STOP) ||
+	    !etw_provider_is(&class->provider, ETW_PROVIDER_KERNEL_PROCESS)) {
+		return;
+	}
+	to->key[0] = reader_of(class, "ProcessID");
+	if (to->key[0].size == 0) {
+		return;
+	}
+	to->type = FACT_ENDS;
+	to->key_type = KEY_FIELDS;
+	to->kernel_class = ETW_KERNEL_PROCESS; /* the keys are those of the kernel's facts */
+	if (class->id == ETW_PROCESS_EVENT_START) {
+		to->starts_process = true;
+		to->parent = reader_of(class, "ParentProcessID");
+		to->terminal_session = reader_of(class, "SessionID");
+		to->image = etw_schema_find_field(class->schema, "ImageName");
+	}
+}
+
+bool tap_prepare(struct tap *tap, struct etw_event_class *class, bool provider_names)
 {
 	if (!class->tap) {
 		class->tap = malloc(sizeof *class->tap);
@@ -229,6 +268,9 @@ bool tap_prepare(struct tap *tap, struct etw_event_class *class)
 	*class->tap =
 		(struct tap_class){ .kernel_class = (enum etw_kernel_class) class->kernel_class };
 	find_fact(class->tap, class);
+	if (provider_names) {
+		find_fact_of_provider(class->tap, class);
+	}
 	/* The header of a source is left out, because a recording gets its own. */
 	class->tap->header = class->kernel_class == ETW_KERNEL_EVENT_TRACE &&
 			     class->opcode == ETW_KERNEL_OPCODE_EVENT_TRACE_HEADER;
@@ -304,9 +346,7 @@ static void add_to_ring(struct tap *tap, const struct etw_record *record,
 static uint64_t header_field(const struct etw_record *record, const struct etw_event_class *class,
 			     const char *name)
 {
-	int index = etw_schema_find_field(class->schema, name);
-	struct etw_field_reader reader =
-		etw_field_reader_of(class->schema, index, class->pointer_size);
+	struct etw_field_reader reader = reader_of(class, name);
 	uint64_t value = 0;
 
 	etw_field_read_u64(&reader, class->schema, record, &value);
@@ -335,29 +375,6 @@ static void learn_header(struct tap *tap, const struct etw_record *record,
 	os_mutex_unlock(&tap->lock);
 }
 
-void tap_add_event(struct tap *tap, const struct etw_record *record,
-		   const struct etw_event_class *class, const char *process)
-{
-	const struct tap_class *what = class->tap;
-	struct ring_fact fact = { .type = what->type };
-
-	if (what->left_out) {
-		if (what->header && class->schema) {
-			learn_header(tap, record, class);
-		}
-		return;
-	}
-	if (what->type == FACT_NONE) {
-		if (tap->recorder->process_count > 0 &&
-		    !matches_one(tap->recorder->processes, tap->recorder->process_count, process)) {
-			return;
-		}
-	} else if (!find_key(tap, record, class, &fact.key)) {
-		fact.type = FACT_NONE;
-	}
-	add_to_ring(tap, record, &fact);
-}
-
 void tap_add_known(struct tap *tap, const struct etw_record *record,
 		   const struct etw_event_class *class)
 {
@@ -381,7 +398,9 @@ struct known_fact {
 	uint64_t key[2]; /* numbers that identify the fact */
 };
 
-static void add_known(struct tap *tap, const struct known_fact *known, struct etw_payload *payload)
+/* hidden: as in struct ring_fact. */
+static void add_fact(struct tap *tap, const struct known_fact *known, struct etw_payload *payload,
+		     bool hidden)
 {
 	struct etw_guid provider = ETW_META_DATA_CLASS;
 	struct etw_record record = {
@@ -400,6 +419,7 @@ static void add_known(struct tap *tap, const struct known_fact *known, struct et
 		.type = known->kernel_class == ETW_KERNEL_PROCESS ? FACT_PROCESS : FACT_SYSTEM,
 		.key = key_of(tap, known->kernel_class, known->key[0], known->key[1]),
 		.known = true,
+		.hidden = hidden,
 	};
 
 	if (payload->failed) {
@@ -410,24 +430,80 @@ static void add_known(struct tap *tap, const struct known_fact *known, struct et
 	}
 }
 
-void tap_add_process(struct tap *tap, uint32_t process_id, const char *name)
+static void add_known(struct tap *tap, const struct known_fact *known, struct etw_payload *payload)
+{
+	add_fact(tap, known, payload, false);
+}
+
+struct running_process {
+	uint32_t id, parent_id, terminal_session;
+	const char *name;
+};
+
+static void add_process(struct tap *tap, const struct running_process *process, bool hidden)
 {
 	const struct known_fact known = {
-		ETW_KERNEL_PROCESS, "Process", ETW_KERNEL_OPCODE_DC_START, 3, { process_id }
+		ETW_KERNEL_PROCESS, "Process", ETW_KERNEL_OPCODE_DC_START, 3, { process->id }
 	};
 	struct etw_payload payload;
 
 	/* The layout is Process_V3_TypeGroup1; unknown fields are 0. */
 	etw_payload_init(&payload, 8);
 	etw_payload_pointer(&payload, 0);
-	etw_payload_u32(&payload, process_id);
-	etw_payload_zeros(&payload, 12);
+	etw_payload_u32(&payload, process->id);
+	etw_payload_u32(&payload, process->parent_id);
+	etw_payload_u32(&payload, process->terminal_session);
+	etw_payload_zeros(&payload, 4);
 	etw_payload_pointer(&payload, 0);
 	etw_payload_user_sid(&payload, NULL);
-	etw_payload_astring(&payload, name);
+	etw_payload_astring(&payload, process->name);
 	etw_payload_wstring(&payload, "");
-	add_known(tap, &known, &payload);
+	add_fact(tap, &known, &payload, hidden);
 	etw_payload_done(&payload);
+}
+
+void tap_add_process(struct tap *tap, uint32_t process_id, const char *name)
+{
+	add_process(tap, &(struct running_process){ .id = process_id, .name = name }, false);
+}
+
+static const char *file_name(const char *path)
+{
+	const char *last = strrchr(path, '\\');
+
+	return last ? last + 1 : path;
+}
+
+/* Adds the fact that a ProcessStart states. Returns false if the event does not name the
+ * process. */
+static bool add_started(struct tap *tap, const struct etw_record *record,
+			const struct etw_event_class *class)
+{
+	const struct tap_class *what = class->tap;
+	struct running_process process = { .name = "" };
+	struct etw_field_slice slice = { 0 };
+	struct etw_text path = { 0 };
+	bool named;
+
+	etw_field_read_u32(&what->key[0], class->schema, record, &process.id);
+	etw_field_read_u32(&what->parent, class->schema, record, &process.parent_id);
+	etw_field_read_u32(&what->terminal_session, class->schema, record,
+			   &process.terminal_session);
+	if (what->image >= 0) {
+		etw_field_locate(class->schema, (unsigned)what->image, record, &slice);
+	}
+	if (slice.at) {
+		etw_field_text(&class->schema->fields[what->image], &slice, &path);
+	}
+	if (!path.failed && path.size > 0) {
+		process.name = file_name(path.data);
+	}
+	named = process.name[0] != '\0';
+	if (named) {
+		add_process(tap, &process, true);
+	}
+	text_free(&path);
+	return named;
 }
 
 void tap_add_volume(struct tap *tap, const char *nt_path, const char *dos_path)
@@ -544,6 +620,32 @@ void tap_add_description(struct tap *tap, uint8_t opcode, const void *bytes, siz
 	etw_payload_bytes(&payload, bytes, size);
 	add_known(tap, &known, &payload);
 	etw_payload_done(&payload);
+}
+
+/* ---- events ---- */
+
+void tap_add_event(struct tap *tap, const struct etw_record *record,
+		   const struct etw_event_class *class, const char *process)
+{
+	const struct tap_class *what = class->tap;
+	struct ring_fact fact = { .type = what->type };
+
+	if (what->left_out) {
+		if (what->header && class->schema) {
+			learn_header(tap, record, class);
+		}
+		return;
+	}
+	if (what->type == FACT_NONE) {
+		if (tap->recorder->process_count > 0 &&
+		    !matches_one(tap->recorder->processes, tap->recorder->process_count, process)) {
+			return;
+		}
+	} else if (!find_key(tap, record, class, &fact.key) ||
+		   (what->starts_process && add_started(tap, record, class))) {
+		fact.type = FACT_NONE;
+	}
+	add_to_ring(tap, record, &fact);
 }
 
 /* ---- all taps ---- */

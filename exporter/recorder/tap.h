@@ -33,9 +33,10 @@ void tap_free(struct tap *tap); /* NULL is fine */
  * are borrowed during the call. */
 void tap_begin(struct tap *tap, const struct etw_source_facts *facts);
 
-/* Resolves what is done with the events of a new class, and sets class->tap. Returns false without
- * memory. */
-bool tap_prepare(struct tap *tap, struct etw_event_class *class);
+/* Resolves what is done with the events of a new class, and sets class->tap. provider_names: the
+ * events of Microsoft-Windows-Kernel-Process name processes, because those of the kernel do not.
+ * Returns false without memory. */
+bool tap_prepare(struct tap *tap, struct etw_event_class *class, bool provider_names);
 void tap_release(struct etw_event_class *class); /* frees class->tap */
 
 /* Returns whether tap_add_event() needs the name of a record's process. */

@@ -169,14 +169,14 @@ static void announce_process(struct tracker *tracker)
 static void announce_process_image(struct tracker *tracker)
 {
 	enum lifetime_change change = tracker->now.attribution->change;
-	struct timeline *images = &tracker->processes.images;
+	struct timeline *timeline = processes_of_provider(&tracker->processes);
 	uint32_t process_id, parent_id = ETW_RECORD_NO_ID;
 	uint32_t terminal_session = NO_TERMINAL_SESSION;
 
 	if (!payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == ETW_RECORD_NO_ID) {
 		return;
 	}
-	if (!images->complete) {
+	if (!timeline->complete) {
 		const struct etw_text *path = read_text(tracker, PAYLOAD_NAME);
 
 		payload_u32(tracker, PAYLOAD_PARENT, &parent_id);
@@ -184,10 +184,13 @@ static void announce_process_image(struct tracker *tracker)
 		processes_announce_image(&tracker->processes, change, process_id,
 					 tracker->now.record->raw_time, path->data, path->size,
 					 parent_id, terminal_session);
+		if (!tracker->in_first_pass) {
+			tracker_process_changed(tracker, process_id);
+		}
 		refresh_info(tracker);
 	}
 	if (!tracker->in_first_pass && tracker_counts_images(tracker) &&
-	    !is_outdated(images, change, process_id)) {
+	    !is_outdated(timeline, change, process_id)) {
 		announce_running(tracker, change, process_id, tracker->gauges.second_provider);
 	}
 }

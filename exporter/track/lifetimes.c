@@ -772,6 +772,20 @@ bool timeline_announce(struct timeline *timeline, enum lifetime_change change, u
 	return lifetimes_announce(&timeline->table, change, key, time, value);
 }
 
+void timeline_move(struct timeline *from, struct timeline *to)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		const struct timeline_change *change = &from->changes[i];
+
+		keep_change(to, timeline_change_of(change), change->key, change->time,
+			    change->value);
+	}
+	to->sorted = false;
+	to->refused += from->refused;
+	from->refused = 0;
+	forget_changes(from);
+}
+
 static int by_time(const void *left, const void *right)
 {
 	const struct timeline_change *a = left, *b = right;

@@ -179,6 +179,9 @@ static inline enum lifetime_change timeline_change_of(const struct timeline_chan
 	return (enum lifetime_change)(change->order & 3);
 }
 
+/* Moves the changes of the first pass to another timeline that is in its first pass. */
+void timeline_move(struct timeline *from, struct timeline *to);
+
 /* Sorts the changes by time, for a caller that alters their values before timeline_build(). */
 void timeline_sort(struct timeline *timeline);
 

@@ -11,8 +11,11 @@
  *
  * There are three sources of a name, in order of precedence: the process events of the kernel, the
  * events of Microsoft-Windows-Kernel-Process, and the list of processes that a live session found
- * when it started. Only the first source creates instances. Threads have two sources: the thread
- * events of the kernel, and the list of a live session.
+ * when it started. Only the first source creates instances. If a recording has only its rundown,
+ * not its starts and stops, then both first sources create instances: the rundown may name a
+ * process that has ended since, and whose id another process has got. This is so in recordings of
+ * our flight recorder without kernel events. Threads have two sources: the thread events of the
+ * kernel, and the list of a live session.
  *
  * Each announcement makes an identity, also that of an instance which has one. Those that no
  * instance refers to are swept from time to time.
@@ -66,6 +69,7 @@ void processes_clear(struct processes *processes)
 {
 	timeline_clear(&processes->timeline);
 	timeline_clear(&processes->images);
+	processes->merged = false;
 	identities_clear(&processes->identities);
 	map_done(&processes->found);
 	intern_free(processes->found_texts);
@@ -226,6 +230,7 @@ void processes_announce_image(struct processes *processes, enum lifetime_change 
 					       .sid = "",
 					       .parent_id = parent_id,
 					       .terminal_session = terminal_session };
+	struct timeline *timeline = processes_of_provider(processes);
 	size_t name = path_size;
 	uint32_t number;
 
@@ -236,8 +241,8 @@ void processes_announce_image(struct processes *processes, enum lifetime_change 
 	if (name > 0) {
 		announced.image += name;
 	}
-	number = add_identity(processes, &processes->images, &announced, time);
-	if (number != 0 && !processes->images.in_first_pass) {
+	number = add_identity(processes, timeline, &announced, time);
+	if (number != 0 && !timeline->in_first_pass) {
 		bool cut = change == LIFETIME_STOP &&
 			   names_may_be_cut(announced.image, announced.image_size);
 
@@ -247,7 +252,7 @@ void processes_announce_image(struct processes *processes, enum lifetime_change 
 					      names_label(processes->names, announced.image,
 							  announced.image_size));
 	}
-	timeline_announce(&processes->images, change, process_id, time, number);
+	timeline_announce(timeline, change, process_id, time, number);
 }
 
 /* Gives identities of the first pass the labels of their images. stops: only those of stop records;
@@ -290,7 +295,7 @@ static void decide_all(struct processes *processes)
 	}
 }
 
-void processes_build(struct processes *processes)
+void processes_build(struct processes *processes, bool kernel_reports)
 {
 	if (!processes->timeline.in_first_pass) {
 		return;
@@ -303,6 +308,10 @@ void processes_build(struct processes *processes)
 	label_changes(processes, &processes->timeline, true);
 	label_changes(processes, &processes->images, false);
 	label_changes(processes, &processes->images, true);
+	processes->merged = !kernel_reports && processes->timeline.count > 0;
+	if (processes->merged) {
+		timeline_move(&processes->images, &processes->timeline);
+	}
 	timeline_build(&processes->timeline);
 	timeline_build(&processes->images);
 	sweep(processes); /* so that only processes take names from the limit of given ones */

@@ -84,9 +84,10 @@ static inline uint32_t threads_process(struct threads *threads, uint32_t thread_
 enum { PROCESS_IDLE = 0, PROCESS_SYSTEM = 4 };
 
 struct processes {
-	struct timeline timeline;  /* process id -> number in identities; 0: no name yet */
-	struct timeline images;    /* the same from Microsoft-Windows-Kernel-Process: for processes
-				      without a name */
+	struct timeline timeline; /* process id -> number in identities; 0: no name yet */
+	struct timeline images;   /* the same from Microsoft-Windows-Kernel-Process: for processes
+				     without a name */
+	bool merged; /* the latter's changes are in `timeline`, and `images` is empty */
 	struct identities identities;
 	struct registry *registry; /* borrowed */
 	struct names *names;       /* borrowed */
@@ -127,9 +128,9 @@ void processes_announce(struct processes *processes, enum lifetime_change change
 
 /*
  * Announces a change from Microsoft-Windows-Kernel-Process; path is that of the image. It creates
- * no instances of processes, but names those that the kernel's events leave without a name. The
- * name of a stop may be cut; names_complete() then completes it, unless the process was found
- * running under a name that begins so.
+ * no instances of processes, but names those that the kernel's events leave without a name, unless
+ * processes_build() has merged both. The name of a stop may be cut; names_complete() then completes
+ * it, unless the process was found running under a name that begins so.
  */
 void processes_announce_image(struct processes *processes, enum lifetime_change change,
 			      uint32_t process_id, int64_t time, const char *path, size_t path_size,
@@ -143,8 +144,16 @@ void processes_found(struct processes *processes, uint32_t process_id, const cha
 /* The number of processes from processes_found() that no event has named yet. */
 size_t processes_unseen(struct processes *processes);
 
-/* Ends the first pass: fixes the spelling of names and gives the instances their labels. */
-void processes_build(struct processes *processes);
+/* Ends the first pass: fixes the spelling of names and gives the instances their labels.
+ * kernel_reports: the kernel reports which processes start and stop. If it only lists some, their
+ * starts and stops are those of Microsoft-Windows-Kernel-Process, so both timelines are merged. */
+void processes_build(struct processes *processes, bool kernel_reports);
+
+/* Returns the timeline that Microsoft-Windows-Kernel-Process changes. */
+static inline struct timeline *processes_of_provider(struct processes *processes)
+{
+	return processes->merged ? &processes->timeline : &processes->images;
+}
 
 /*
  * Reports to the registry which names of processes were alive up to now, and when the others ended

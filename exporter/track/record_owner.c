@@ -289,7 +289,7 @@ bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64
 	    attribution->change == LIFETIME_EXISTS || !payload_u32(tracker, PAYLOAD_ABOUT, &id)) {
 		return false;
 	}
-	if (attribution->announces & ANNOUNCES_PROCESS) {
+	if ((attribution->announces & ANNOUNCES_PROCESS) || tracker->processes.merged) {
 		ended = lifetimes_ended_at(&tracker->processes.timeline.table, id,
 					   tracker->now.record->raw_time);
 	}

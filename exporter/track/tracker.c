@@ -464,7 +464,7 @@ void tracker_first_pass_end(struct tracker *tracker)
 	}
 	tracker->in_first_pass = false;
 	tracker_forget_record(tracker);
-	processes_build(&tracker->processes);
+	processes_build(&tracker->processes, (tracker->kernel_subjects & SUBJECT_PROCESSES) != 0);
 	for_each_timeline(tracker, timeline_build);
 	stack_owners_keep(&tracker->stack_owners, is_unknown_thread, tracker);
 	tracker_note_drops(tracker);

@@ -177,6 +177,25 @@ dumped "$file" | sed -n 's/.*Contoso-Load.* value=\([0-9]*\).*/\1/p' | sort -n >
 [ "$(($(tail -1 "$work/values") - $(head -1 "$work/values") + 1))" = "$(sort -u "$work/values" | wc -l)" ] ||
 	fail "the events of the provider have gaps"
 dumped "$file" | head -n -"$(of_log events)" | says 'Process/DCStart' || fail "no rundown of processes"
-echo "quit" >&3
-end_signal=KILL
+kill -KILL "$exporter_pid" && wait "$exporter_pid" || true
+
+# Without kernel events, a process that started after the exporter has its name, also when its start is no longer in the window.
+rm "$work/rec"/*
+cat >"$work/config.yaml" <<-'YAML'
+	kernel_events: off
+	recorder: { dir: rec, memory: 4MiB, interval: 1s }
+	sessions: { one: { logger: user, providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] } }
+YAML
+end_signal=KILL # asked to end, it waits for the end of its input
+start_exporter --config.file="$work/config.yaml" --web.enable-lifecycle
+echo 'start \Device\HarddiskVolume3\late.exe 4712' >&3
+for _ in 1 2 3; do
+	echo "burst $work/sample.etl 20000" >&3
+done
+bursts() { [ "$(grep -c '"phase":"burst"' "$work/stdout")" = 3 ]; }
+until_true 120 bursts || fail "no end of the bursts"
+until_true 60 written || fail "no recording without kernel events: $(cat "$work/answer")"
+dumped "$(cat "$work/answer")" >"$work/got"
+says 'Process/Start' <"$work/got" && fail "the start is still in the window"
+[ "$(grep -c ' late .*Contoso-Load' "$work/got")" -gt 100 ] || fail "the process has no name: $(grep Contoso-Load "$work/got" | tail -2)"
 echo "ok: recordings of replays and of a live session"

@@ -20,7 +20,7 @@
 #include "tests/support/temporary.h"
 
 #define SECOND    INT64_C(10000000) /* ticks of the recordings */
-#define ALL_ON    "collectors: { registry: on, tcp_peers: on }\n"
+#define ALL_ON    "collectors: { dotnet: on, registry: on, tcp_peers: on }\n"
 #define KERNEL    "Windows Kernel"
 #define NOT_FOUND UINT32_C(0xC0000034)
 
@@ -444,6 +444,126 @@ static void what_only_exists_decides_in_a_single_pass_alone(void **state)
 	}
 }
 
+static void put_provider_stop(struct making *making, uint32_t id)
+{
+	etw_payload_u32(&making->payload, id);
+	etw_payload_zeros(&making->payload, 44); /* CreateTime … */
+	etw_payload_astring(&making->payload, "old.exe");
+	put(making, ETW_PROVIDER_KERNEL_PROCESS, ETW_PROCESS_EVENT_STOP);
+}
+
+/* What happens to the id OLD, one letter each: `=` and `e` the kernel's rundowns at the start and
+ * at the end, which name old.exe; `k` the kernel's start of it; `+` the provider's start of new.exe
+ * and `-` its stop; `.` an event of the process. */
+static void put_step(struct making *making, char step)
+{
+	static const struct kernel_registry registry = { .name = "k" };
+	const struct kernel_process process = {
+		.id = OLD, .parent_id = SYSTEM, .image = "old.exe", .command_line = "old"
+	};
+
+	switch (step) {
+	case '+':
+		put_provider_start(making, OLD, "\\Device\\HarddiskVolume3\\bin\\new.exe");
+		return;
+	case '-':
+		put_provider_stop(making, OLD);
+		return;
+	case '.':
+		making->now += SECOND / 1000;
+		kernel_events_at(&making->k, 0, making->now, OLD, OLD + 4);
+		event_registry(&making->k, OP_REGISTRY_CLOSE, &registry);
+		return;
+	default:
+		at_next(making);
+		event_process(&making->k,
+			      step == '=' ? OP_DC_START :
+			      step == 'e' ? OP_DC_STOP :
+					    OP_START,
+			      &process);
+	}
+}
+
+static void what_the_kernel_only_lists_starts_and_stops_by_the_provider(void **state)
+{
+	static const struct {
+		const char *steps;
+		unsigned old, new; /* events of each */
+	} rows[] = {
+		{ "=.+..", 1, 2 },   /* no event says that the former process has ended */
+		{ "=.-.+..", 2, 2 }, /* one does */
+		{ "=.-.", 2, 0 },    /* no other process follows */
+		{ "+.e.", 0, 2 },    /* the process runs until the end */
+		{ "+..-.e.", 2, 2 }, /* the rundown names the next process with the id */
+		{ "=.k.+.", 3, 0 },  /* the kernel's own starts decide */
+		{ "=.+.k.", 3, 0 },  /* also later ones */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const char *const names[] = { "old", "new" };
+		const unsigned events[] = { rows[i].old, rows[i].new };
+		struct making making;
+		struct etw_text page;
+
+		print_message("  %s\n", rows[i].steps);
+		begin(&making, 8);
+		for (const char *step = rows[i].steps; *step; step++) {
+			put_step(&making, *step);
+		}
+		page = replay(&making, false);
+		for (unsigned j = 0; j < 2; j++) {
+			char line[200];
+
+			snprintf(line, sizeof line,
+				 "etw_registry_operations_total{process=\"%s\",provider=\"" KERNEL
+				 "\",result=\"success\",operation=\"close\"}",
+				 names[j]);
+			/* Without events there is no sample. */
+			assert_int_equal(page_value(&page, line),
+					 events[j] > 0 ? events[j] : UINT64_MAX);
+		}
+		text_free(&page);
+	}
+}
+
+/* The gauges that rules set for a process end with it. */
+static void a_process_that_the_kernel_only_lists_ends_by_the_provider(void **state)
+{
+	(void)state;
+	for (unsigned ends = 0; ends < 2; ends++) {
+		struct etw_out_record heap = { .type = ETW_RECORD_EVENT,
+					       .pointer_size = 8,
+					       .process_id = OLD,
+					       .thread_id = OLD + 4,
+					       .id = 4, /* GCHeapStats */
+					       .level = 4 };
+		struct making making;
+		struct etw_text page;
+
+		begin(&making, 8);
+		put_step(&making, '=');
+		heap.provider = &etw_known_providers[ETW_PROVIDER_DOTNET_RUNTIME].guid;
+		heap.raw_time = ++making.now;
+		etw_payload_u64(&making.payload, 5000); /* GenerationSize0 */
+		etw_payload_zeros(&making.payload, 96);
+		etl_writer_add_payload(making.writer, &heap, &making.payload);
+		etw_payload_clear(&making.payload);
+		if (ends) {
+			put_step(&making, '-');
+		}
+		page = replay(&making, false);
+		assert_int_equal(page_value(&page, "etw_dotnet_gc_heap_bytes{process=\"old\","
+						   "provider=\"Microsoft-Windows-DotNETRuntime\","
+						   "generation=\"0\"}"),
+				 ends ? 0 : 5000);
+		assert_int_equal(page_value(&page, "etw_process_instances{process=\"old\","
+						   "provider=\"" KERNEL "\"}"),
+				 !ends);
+		text_free(&page);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,6 +571,8 @@ int main(void)
 		cmocka_unit_test(beside_the_kernel_they_count_nothing),
 		cmocka_unit_test(each_subject_is_decided_by_itself),
 		cmocka_unit_test(what_only_exists_decides_in_a_single_pass_alone),
+		cmocka_unit_test(what_the_kernel_only_lists_starts_and_stops_by_the_provider),
+		cmocka_unit_test(a_process_that_the_kernel_only_lists_ends_by_the_provider),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,9 @@
 #include <cmocka.h>
 
 #include <etw/event_table.h>
+#include <etw/manifest.h>
 #include <etw/mirror.h>
+#include <etw/provider.h>
 #include <etw/recording.h>
 
 #include "exporter/recorder/recording.h"
@@ -80,6 +82,7 @@ static void read_again(const char *path, struct copies *copies)
 struct consumer {
 	struct tap *tap;
 	struct etw_event_table *classes;
+	bool kernel_names; /* the kernel's events name the processes */
 };
 
 static struct consumer open_consumer_of_clock(uint64_t frequency)
@@ -128,7 +131,7 @@ static void take(struct consumer *consumer, const struct etw_record *record)
 
 	assert_non_null(class);
 	if (added) {
-		assert_true(tap_prepare(consumer->tap, class));
+		assert_true(tap_prepare(consumer->tap, class, !consumer->kernel_names));
 	}
 	tap_add_event(consumer->tap, record, class, NULL);
 }
@@ -471,6 +474,189 @@ static void what_existed_before_is_a_rundown(void **state)
 	close_consumer(&consumer);
 }
 
+/* ---- processes that Microsoft-Windows-Kernel-Process starts ---- */
+
+static void take_provider_event(struct consumer *consumer, uint16_t id, struct etw_payload *payload)
+{
+	const struct etw_record record = {
+		.type = ETW_RECORD_EVENT,
+		.kernel_group = 0xff,
+		.provider = &etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
+		.id = id,
+		.level = 4,
+		.pointer_size = 8,
+		.payload = payload->bytes,
+		.payload_size = (uint32_t)payload->size,
+		.raw_time = 20,
+	};
+
+	take(consumer, &record);
+	etw_payload_done(payload);
+}
+
+static void take_provider_start(struct consumer *consumer, uint32_t id, const char *path)
+{
+	struct etw_payload payload;
+
+	etw_payload_init(&payload, 8);
+	etw_payload_u32(&payload, id);
+	etw_payload_u64(&payload, 0); /* CreateTime */
+	etw_payload_u32(&payload, 4); /* ParentProcessID */
+	etw_payload_u32(&payload, 2); /* SessionID */
+	etw_payload_wstring(&payload, path);
+	take_provider_event(consumer, ETW_PROCESS_EVENT_START, &payload);
+}
+
+static void take_provider_stop(struct consumer *consumer, uint32_t id)
+{
+	struct etw_payload payload;
+
+	etw_payload_init(&payload, 8);
+	etw_payload_u32(&payload, id);
+	etw_payload_zeros(&payload, 44);
+	etw_payload_astring(&payload, "any.exe");
+	take_provider_event(consumer, ETW_PROCESS_EVENT_STOP, &payload);
+}
+
+static struct consumer open_consumer_with_manifests(struct etw_configured_manifests *manifests,
+						    bool kernel_names)
+{
+	struct consumer consumer = open_consumer();
+	struct etw_schema_origins origins = { 0 };
+
+	*manifests = (struct etw_configured_manifests){ 0 };
+	assert_true(etw_configured_manifests_add_builtin(manifests, NULL));
+	origins.builtin = manifests->builtin;
+	etw_event_table_free(consumer.classes);
+	consumer.classes = etw_event_table_new(1000, &origins, NULL);
+	assert_non_null(consumer.classes);
+	consumer.kernel_names = kernel_names;
+	return consumer;
+}
+
+/* Without kernel events, the provider's starts and stops change what the snapshot at the start
+ * found. Those in the window are events of the recording. */
+static void what_the_provider_has_started_is_a_rundown(void **state)
+{
+	static const struct {
+		const char *path, *fields;
+		uint32_t id;
+	} started[] = {
+		{ "\\Device\\HarddiskVolume3\\bin\\new.exe",
+		  "UniqueProcessKey=0 ProcessId=100 ParentId=4 SessionId=2 ExitStatus=0 "
+		  "DirectoryTableBase=0 UserSID= ImageFileName=new.exe CommandLine=",
+		  100 },
+		{ "plain.exe",
+		  "UniqueProcessKey=0 ProcessId=300 ParentId=4 SessionId=2 ExitStatus=0 "
+		  "DirectoryTableBase=0 UserSID= ImageFileName=plain.exe CommandLine=",
+		  300 },
+	};
+	const size_t count = sizeof started / sizeof started[0];
+	struct etw_configured_manifests manifests;
+	struct consumer consumer = open_consumer_with_manifests(&manifests, false);
+	struct recording_result result;
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	tap_add_process(consumer.tap, 100, "old.exe");
+	tap_add_process(consumer.tap, 200, "ends.exe");
+	tap_add_process(consumer.tap, 500, "former.exe");
+	for (size_t i = 0; i < count; i++) {
+		take_provider_start(&consumer, started[i].id, started[i].path);
+	}
+	take_provider_stop(&consumer, 200);
+	take_provider_start(&consumer, 400, "\\short.exe");
+	take_provider_stop(&consumer, 400);
+	take_provider_start(&consumer, 500, ""); /* it is not the former process */
+	temporary_path(path, "etl");
+	write_to(path, &consumer, 1, &result);
+	assert_int_equal(result.facts, 3);
+	assert_int_equal(result.records, 6);
+	read_again(path, &copies);
+	assert_int_equal(copies.count, 1 + 3 + 6); /* the header, the snapshot, the events */
+	for (size_t i = 4; i < copies.count; i++) {
+		assert_int_equal(copies.list[i].record.type, ETW_RECORD_EVENT);
+	}
+	for (unsigned i = 0; i < FLOOD; i++) {
+		take_at(&consumer, 1, 1000 + i);
+	}
+	write_to(path, &consumer, 1, &result);
+	assert_int_equal(result.facts, count);
+	read_again(path, &copies);
+	assert_int_equal(copies.count, 1 + count + result.records);
+	for (size_t i = 0; i < count; i++) {
+		struct copy *copy = &copies.list[1 + i];
+
+		copy->record.provider = &copy->provider;
+		assert_int_equal(etw_kernel_class_of(&copy->provider), ETW_KERNEL_PROCESS);
+		assert_int_equal(copy->record.opcode, ETW_KERNEL_OPCODE_DC_START);
+		assert_decoded(etw_kernel_schema_of(&copy->record), copy->payload,
+			       copy->record.payload_size, 8, started[i].fields, 0);
+	}
+	remove(path);
+	close_consumer(&consumer);
+	etw_configured_manifests_done(&manifests);
+}
+
+/* Its name is in the rundown or in its start, wherever the window begins. */
+static void no_process_loses_its_name_at_the_edge_of_the_window(void **state)
+{
+	enum { FILL = 12000, STEP = 137, ROUNDS = 12 };
+	struct etw_configured_manifests manifests;
+	struct consumer consumer = open_consumer_with_manifests(&manifests, false);
+	struct recording_result result;
+	char path[TEMPORARY_PATH_SIZE];
+	uint32_t started = 0;
+
+	(void)state;
+	temporary_path(path, "etl");
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		for (; started < FILL + round * STEP; started++) {
+			/* Records of several sizes, so that their places in blocks vary. */
+			take_provider_start(&consumer, 4 + 4 * started,
+					    &"abcdefghijklmnopqrstuvwxyz.exe"[started % 23]);
+		}
+		write_to(path, &consumer, 1, &result);
+		assert_true(result.facts > 0);
+		/* The process at the edge may be in both. */
+		assert_in_range(result.facts + result.records, started, started + 1);
+	}
+	remove(path);
+	close_consumer(&consumer);
+	etw_configured_manifests_done(&manifests);
+}
+
+/* They know more of a process, such as its command line. */
+static void where_the_kernel_names_processes_the_provider_does_not(void **state)
+{
+	struct etw_configured_manifests manifests;
+	struct consumer consumer = open_consumer_with_manifests(&manifests, true);
+	struct recording_result result;
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	take_process(&consumer, ETW_KERNEL_OPCODE_START, 100, "kernel.exe");
+	take_provider_start(&consumer, 100, "\\provider.exe");
+	take_provider_start(&consumer, 200, "\\provider.exe");
+	take_process(&consumer, ETW_KERNEL_OPCODE_START, 300, "kernel.exe");
+	take_provider_stop(&consumer, 300);
+	for (unsigned i = 0; i < FLOOD; i++) {
+		take_at(&consumer, 1, 1000 + i);
+	}
+	temporary_path(path, "etl");
+	write_to(path, &consumer, 1, &result);
+	assert_int_equal(result.facts, 2);
+	read_again(path, &copies);
+	for (unsigned i = 1; i <= 2; i++) {
+		assert_string_equal((const char *)copies.list[i].payload + 36, "kernel.exe");
+	}
+	remove(path);
+	close_consumer(&consumer);
+	etw_configured_manifests_done(&manifests);
+}
+
 /* The layouts are those of docs/kernel-events.csv; what nothing is known of is 0 or empty. */
 static void what_a_live_session_found_is_recorded(void **state)
 {
@@ -718,6 +904,9 @@ int main(void)
 		cmocka_unit_test(records_that_are_too_large_are_left_out),
 		cmocka_unit_test(a_recording_that_grows_is_in_order_of_time),
 		cmocka_unit_test(what_existed_before_is_a_rundown),
+		cmocka_unit_test(what_the_provider_has_started_is_a_rundown),
+		cmocka_unit_test(no_process_loses_its_name_at_the_edge_of_the_window),
+		cmocka_unit_test(where_the_kernel_names_processes_the_provider_does_not),
 		cmocka_unit_test(what_a_live_session_found_is_recorded),
 		cmocka_unit_test(what_no_recording_can_hold_is_counted_as_left_out_alone),
 		cmocka_unit_test(each_process_keeps_its_chunks_of_manifests),

@@ -382,7 +382,7 @@ static void a_cut_name_is_that_of_the_only_program_that_begins_so(void **state)
 						   &IMAGE(cases[i].known[j]));
 			}
 			if (recording) {
-				processes_build(&processes);
+				processes_build(&processes, true);
 			} else {
 				processes_announce_image(&processes, LIFETIME_STOP, 7, 20,
 							 cases[i].cut, strlen(cases[i].cut),
@@ -512,7 +512,7 @@ static void the_first_pass_has_as_many_names_as_the_budget_allows(void **state)
 		snprintf(name, sizeof name, "name-%u.exe", (unsigned)i);
 		processes_announce(&processes, LIFETIME_START, 8 + i, 10 + i, &IMAGE(name));
 	}
-	processes_build(&processes);
+	processes_build(&processes, true);
 	for (uint32_t i = 0; i < MANY; i += MANY - 1) {
 		uint32_t label = processes_label(&processes, 8 + i, 10 + i, NULL);
 
