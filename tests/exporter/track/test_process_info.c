@@ -165,20 +165,27 @@ static char *find_slowly(const char *sid)
 	return strcmp(sid, ANNA) == 0 ? text_duplicate(name, strlen(name)) : NULL;
 }
 
+/* Begins a live session on a machine that gives no name before `held` is false. */
+static void begin_held(struct player *player, struct tape *tape)
+{
+	struct tracker_options options = info;
+
+	atomic_store(&held, true);
+	options.live = true;
+	options.find_account = find_slowly;
+	player_init(player, &options);
+	tape_init(tape, 8);
+}
+
 /* The machine does not know at once who it is: until then the SID says it. */
 static void the_name_of_an_account_that_comes_late_takes_the_place_of_its_sid(void **state)
 {
-	struct tracker_options options = info;
 	struct player player;
 	struct tape tape;
 	int64_t time = 1;
 
 	(void)state;
-	atomic_store(&held, true);
-	options.live = true;
-	options.find_account = find_slowly;
-	player_init(&player, &options);
-	tape_init(&tape, 8);
+	begin_held(&player, &tape);
 	put(&tape, 1, time++, 7, 2, ANNA);
 	play(&player, &tape, ONE_PASS);
 	assert_true(shows(&player, "app", ANNA, "2"));
@@ -202,16 +209,11 @@ static void the_name_of_an_account_that_comes_late_takes_the_place_of_its_sid(vo
  * end of an earlier process 8, which is late. */
 static void a_late_event_brings_the_name_of_an_account_too(void **state)
 {
-	struct tracker_options options = info;
 	struct player player;
 	struct tape tape;
 
 	(void)state;
-	atomic_store(&held, true);
-	options.live = true;
-	options.find_account = find_slowly;
-	player_init(&player, &options);
-	tape_init(&tape, 8);
+	begin_held(&player, &tape);
 	put(&tape, 1, 10, 7, 2, ANNA);
 	put(&tape, 1, 11, 8, 0, "S-1-5-18");
 	play(&player, &tape, ONE_PASS);
@@ -233,16 +235,11 @@ static void a_late_event_brings_the_name_of_an_account_too(void **state)
  * account then. */
 static void a_late_event_brings_no_labels_of_its_time(void **state)
 {
-	struct tracker_options options = info;
 	struct player player;
 	struct tape tape;
 
 	(void)state;
-	atomic_store(&held, true);
-	options.live = true;
-	options.find_account = find_slowly;
-	player_init(&player, &options);
-	tape_init(&tape, 8);
+	begin_held(&player, &tape);
 	put(&tape, 1, 10, 7, 2, ANNA);
 	put(&tape, 1, 11, 8, 5, "S-1-5-19");
 	put(&tape, 2, 13, 8, 5, "S-1-5-19");
