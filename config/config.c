@@ -239,7 +239,7 @@ static bool same_group(const void *a, const void *b)
 static const struct yaml_row path_group_rows[] = {
 	{ "name",
 	  YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PATH_GROUP_NAME_MAX,
-		     .pattern = "^[^_]", .json = YAML_ANY_SCALAR, .check = check_group_name),
+		     .pattern = "^[^_]", .any_scalar = true, .check = check_group_name),
 	  .required = true, YAML_TO(struct config_path_group, name),
 	  .help = "Value of the label; it must not begin with _." },
 	{ "match",
@@ -307,7 +307,7 @@ static const struct yaml_row process_name_rows[] = {
 	  .help = "Regular expression (PCRE2) that matches anywhere in the command line and ignores case. Absent: any." },
 	{ "name",
 	  YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PROCESS_NAME_GLOB_MAX,
-		     .pattern = "^[^_]", .json = YAML_ANY_SCALAR),
+		     .pattern = "^[^_]", .any_scalar = true),
 	  .required = true, YAML_TO(struct config_process_name, name),
 	  .help = "Name of the process; it must not begin with _. $1 is the first group of command_line. Nothing else of a command line is shown." },
 };
@@ -692,7 +692,7 @@ static const struct yaml_row config_rows[] = {
 	{ "schemas",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .path = true, .check = add_schemas,
-					.json = YAML_ANY_SCALAR ", 'minLength': 1")),
+					.json = "'minLength': 1")),
 	  .help = "Instrumentation manifests (.man or .xml) or folders of them; the last name may contain * and ?, and relative paths start at this file." },
 	{ "filters", YAML_MAP_OF(filter_rows),
 	  .help = "Events to remove before any rule counts them. They are counted as filtered." },

@@ -300,8 +300,7 @@ static bool add_argument(struct yaml_reader *in, const struct yaml_node *node, v
 
 static const struct yaml_shape arguments_shape = {
 	.type = SHAPE_NAMES,
-	.item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_argument,
-			   .json = YAML_ANY_SCALAR ", 'maxLength': 1021"),
+	.item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_argument, .json = "'maxLength': 1021"),
 	.name = "arguments",
 	.help = "Arguments for the provider, an EventSource of .NET, such as EventCounterIntervalSec: 10; at most 1024 bytes of names and values, each with a NUL.",
 	/* The bounds that ETW_PROVIDER_ARGUMENTS_MAX bytes leave for one name, one value, and their
@@ -377,7 +376,7 @@ static const struct yaml_row provider_rows[] = {
 	{ "executables",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_executable,
-					.pattern = "^[^;]+$", .json = YAML_ANY_SCALAR)),
+					.pattern = "^[^;]+$", .any_scalar = true)),
 	  .help = "File names of the programs whose events are delivered, at most 511 characters together." },
 	{ "properties",
 	  YAML_SHAPE(.type = SHAPE_LIST,

@@ -626,8 +626,7 @@ static bool check_is_text(struct yaml_reader *in, const struct yaml_node *node,
 			  const struct yaml_row *row)
 {
 	const struct yaml_shape *shape = row->shape;
-	bool text_only = shape->type == SHAPE_TEXT && shape->pattern &&
-		      !(shape->json && strstr(shape->json, "'type'"));
+	bool text_only = shape->type == SHAPE_TEXT && shape->pattern && !shape->any_scalar;
 
 	return !text_only || node->quoted || !is_other_type(node) ||
 	       yaml_wrong(in, node, "%s: expected text, found %s; write '%s' in quotes", row->key,

@@ -88,11 +88,13 @@ struct yaml_shape {
 	 * base. */
 	yaml_check_function *check;
 
-	/* These are for the schema. */
+	/* These are for the schema. For yaml_read(), pattern and any_scalar only decide whether a
+	 * number or a switch may stand for the text. */
 	const char *name;    /* name in $defs; NULL: the shape is written where it is used */
 	const char *help;    /* text of "description" */
 	const char *pattern; /* regular expression of a text, or of further words; a text that
 				looks like another type must then be in quotes */
+	bool any_scalar;     /* … but need not: of a text with a pattern */
 	const char *json;    /* further members of the schema, with ' in place of " */
 };
 
@@ -136,9 +138,7 @@ struct yaml_row {
 #define YAML_SHAPE(...)       (&(const struct yaml_shape){ __VA_ARGS__ })
 #define YAML_NUMBER(from, to) YAML_SHAPE(.type = SHAPE_NUMBER, .least = (from), .most = (to))
 #define YAML_WORDS(list)      YAML_SHAPE(.type = SHAPE_WORD, .words = (list))
-/* For the schema: a text with a pattern that may look like a number or a switch. */
-#define YAML_ANY_SCALAR    "'type': ['string', 'number', 'boolean']"
-#define YAML_MAP_OF(table) YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(table))
+#define YAML_MAP_OF(table)    YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(table))
 
 /* Returns the member that a row describes. */
 static inline void *yaml_member(void *base, const struct yaml_row *row)

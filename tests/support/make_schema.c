@@ -342,8 +342,9 @@ static void write_for_type(const struct yaml_shape *shape, bool *first)
 	switch (shape->type) {
 	case SHAPE_TEXT:
 		/* A pattern is compared with strings only. */
-		write_type(shape->pattern ? "'string'" : "['string', 'number', 'boolean']", shape,
-			   first);
+		write_type(shape->pattern && !shape->any_scalar ? "'string'" :
+								  "['string', 'number', 'boolean']",
+			   shape, first);
 		write_bounds(shape, "minLength", "maxLength", first);
 		break;
 	case SHAPE_NUMBER:
