@@ -43,7 +43,8 @@ static void add_field(struct counts *counts, const struct field_ref *field)
 }
 
 /* Labels that show the same field are one, and so are those that a metric gives to its events. The
- * engine shares more, labels with equal decoders, so it never needs more numbers than are counted. */
+ * engine shares more, labels with equal decoders, so it never needs more numbers than are counted.
+ */
 static void add_label(struct counts *counts, const struct label *label)
 {
 	if (label->source == LABEL_TEXT) {
