@@ -28,6 +28,7 @@ enum { CLIENTS = 4, SCRAPES = 25, ROUNDS = 2000 };
 struct client {
 	struct os_thread thread;
 	uint16_t port;
+	unsigned answers;
 	unsigned good; /* answers that were whole */
 	uint64_t last; /* events counted, in the last answer */
 	bool went_backwards;
@@ -52,17 +53,23 @@ static struct etw_text get_metrics(uint16_t port)
 	return answer;
 }
 
+/*
+ * A client asks SCRAPES times from the replay's first record on, however late that comes: a busy
+ * machine may answer every client many times before it lets the replay's thread run.
+ */
 static void scrape_again_and_again(void *context)
 {
 	struct client *client = context;
 
-	for (unsigned i = 0; i < SCRAPES; i++) {
+	for (unsigned i = 0; i < SCRAPES && client->good == client->answers;
+	     i += client->last > 0) {
 		struct etw_text answer = get_metrics(client->port);
 		uint64_t events = page_value(&answer, "etw_consumer_records_total");
 
 		if (events == UINT64_MAX && client->last == 0) {
 			events = 0; /* the replay has not come to its first record */
 		}
+		client->answers++;
 		if (answer.size > 12 && memcmp(answer.data, "HTTP/1.1 200", 12) == 0 &&
 		    events != UINT64_MAX) {
 			client->good++;
@@ -88,6 +95,7 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 	struct etw_error err = { 0 };
 	struct program program;
 	struct etw_text page;
+	unsigned answers = 0;
 
 	(void)state;
 	temporary_path(path, "etl");
@@ -104,9 +112,10 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 	}
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		os_thread_join(&clients[i].thread);
-		assert_int_equal(clients[i].good, SCRAPES);
+		assert_int_equal(clients[i].good, clients[i].answers);
 		assert_false(clients[i].went_backwards);
 		assert_true(clients[i].last > 0);
+		answers += clients[i].answers;
 	}
 	runner_stop(program.runner);
 	runner_join(program.runner);
@@ -117,8 +126,7 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 			 page_value(&page, "etw_events_total"));
 	assert_int_equal(page_value(&page, "etw_consumer_events_total"),
 			 page_value(&page, "etw_events_total"));
-	assert_int_equal(page_value(&page, "etw_exporter_scrapes_total{code=\"200\"}"),
-			 CLIENTS * SCRAPES);
+	assert_int_equal(page_value(&page, "etw_exporter_scrapes_total{code=\"200\"}"), answers);
 	text_free(&page);
 	http_stop(server);
 	program_close(&program);
