@@ -387,7 +387,6 @@ uint32_t fake_buffer_make_room(struct fake_session *session, const struct fake_w
 	if (aligned(bytes) > capacity - FAKE_BUFFER_HEADER || bytes > UINT16_MAX) {
 		return ERROR_MORE_DATA;
 	}
-	fake_buffer_tick(session, write->now_ns);
 	if (session->full) {
 		return ERROR_NOT_ENOUGH_MEMORY;
 	}

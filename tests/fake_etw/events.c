@@ -279,6 +279,8 @@ uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 		const struct fake_enable *enable = NULL;
 
 		if (session->used && session_wants(session, event, kernel, &enable)) {
+			/* The timer fires before, not between the look for room and the write. */
+			fake_buffer_tick(session, fake_clock_monotonic_ns());
 			/* The kernel logs to each session by itself; EventWrite wants all. */
 			bool room = event->classic || session->file ||
 				    with_write(session, event, enable, fake_buffer_make_room) == 0;
