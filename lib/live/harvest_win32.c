@@ -429,7 +429,7 @@ static void choose_interval(struct live *live, bool started)
 
 static void ask_provider(struct live *live)
 {
-	TRACEHANDLE session = session_running(live);
+	TRACEHANDLE session = session_ours(live);
 
 	/* Providers cannot be enabled in the NT Kernel Logger. */
 	if (live->harvest.names && session != 0 && live->options.logger == ETW_LIVE_PRIVATE) {

@@ -542,6 +542,9 @@ void session_count(struct live *live);
  */
 void session_stop(struct live *live);
 TRACEHANDLE session_running(struct live *live); /* 0: none */
+/* As session_running(), but asks Windows whether the session is still ours. Call it before a change
+ * by the handle, which Windows may have given to a session of another program since. */
+TRACEHANDLE session_ours(struct live *live);
 /* Call it when the session no longer exists. */
 void session_forget(struct live *live);
 /* Returns why the consumer ended; ETW_RESTART_ERROR if the session is still ours. *status is the
@@ -556,8 +559,9 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 void session_enable_late(struct live *live);
 /* Remembers which of the requested kernel groups are enabled, for session_watch() to restore. */
 void session_know_masks(struct live *live);
-/* Changes the kernel events of the session, at once if it runs. The caller holds `settings`. */
-void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups);
+/* Changes the kernel events of the session, at once if it runs; session 0: it does not. The caller
+ * holds `settings`. */
+void session_change_kernel(struct live *live, TRACEHANDLE session, uint32_t flags, uint32_t groups);
 /*
  * Returns whether to restore a setting that another program changed, and takes one try from the
  * budget. If the budget is used up, that is reported; `what` names the setting. Only the watcher

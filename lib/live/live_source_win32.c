@@ -123,6 +123,7 @@ static bool watchdog_check_providers(struct live *live, TRACEHANDLE session)
 
 /* ---- the watcher ---- */
 
+/* The session is known to run. */
 static void capture_when_due(struct live *live)
 {
 	uint64_t now = os_monotonic_ns();
@@ -170,8 +171,8 @@ static void anchor_when_due(struct live *live)
 }
 
 /* Checks the session. *missing counts how often in a row the session was missing while it was
- * consumed. */
-static void check_session(struct live *live, unsigned *missing)
+ * consumed. Returns whether it runs. */
+static bool check_session(struct live *live, unsigned *missing)
 {
 	struct canary_epoch written = canaries_written(live);
 	TRACEHANDLE session;
@@ -183,7 +184,7 @@ static void check_session(struct live *live, unsigned *missing)
 	consuming = live->consuming;
 	os_mutex_unlock(&live->lock);
 	if (session == 0) {
-		return;
+		return false;
 	}
 	os_mutex_lock(&live->settings);
 	status = session_watch(live);
@@ -197,7 +198,7 @@ static void check_session(struct live *live, unsigned *missing)
 	os_mutex_unlock(&live->settings);
 	if (status != ERROR_WMI_INSTANCE_NOT_FOUND || !consuming) {
 		*missing = 0;
-		return;
+		return status == ERROR_SUCCESS;
 	}
 	/* ProcessTrace() returns when its session ends. If it does not, closing the trace ends
 	 * it. */
@@ -205,6 +206,7 @@ static void check_session(struct live *live, unsigned *missing)
 		consume_abandon(live);
 		*missing = 0;
 	}
+	return false;
 }
 
 /* Waits until no consumer runs, at most until until_ns. Returns false if one still runs. */
@@ -316,6 +318,7 @@ static void watch(void *context)
 	uint64_t tick_ns = live->options.watch_ms * NS_PER_MS / ticks_per_look;
 	char sentence[SESSION_CHANGES_SENTENCE];
 	unsigned missing = 0;
+	bool runs;
 
 	for (unsigned tick = 1; watch_ns(live, tick_ns); tick++) {
 		if (session_changes_late(live->change, sentence)) {
@@ -327,9 +330,11 @@ static void watch(void *context)
 		if (tick % ticks_per_look != 0) {
 			continue;
 		}
-		check_session(live, &missing);
+		runs = check_session(live, &missing);
 		anchor_when_due(live);
-		capture_when_due(live);
+		if (runs) {
+			capture_when_due(live);
+		}
 	}
 	if (etw_source_stopping(&live->source)) {
 		stop_and_wait(live);

@@ -291,6 +291,40 @@ TRACEHANDLE session_running(struct live *live)
 	return session;
 }
 
+/* Queries the session by name. Returns ERROR_WMI_INSTANCE_NOT_FOUND also if the session with this
+ * name is not ours; *other is true then. */
+static ULONG query(struct live *live, struct session_properties *properties, bool *other)
+{
+	ULONG status;
+
+	*other = false;
+	session_properties_init(properties);
+	status = ControlTraceW(0, live->wide_name, &properties->base, EVENT_TRACE_CONTROL_QUERY);
+	if (status == ERROR_MORE_DATA) {
+		status = ERROR_SUCCESS;
+	}
+	if (status != ERROR_SUCCESS) {
+		return status;
+	}
+	os_mutex_lock(&live->lock);
+	*other = live->session == 0 || !is_same_session(&live->identity, &properties->base);
+	if (!*other) {
+		live->identity = identity_of(&properties->base);
+	}
+	os_mutex_unlock(&live->lock);
+	return *other ? ERROR_WMI_INSTANCE_NOT_FOUND : ERROR_SUCCESS;
+}
+
+TRACEHANDLE session_ours(struct live *live)
+{
+	struct session_properties properties;
+	bool other;
+
+	return query(live, &properties, &other) == ERROR_WMI_INSTANCE_NOT_FOUND ?
+		       0 :
+		       session_running(live);
+}
+
 /* Computes the groups of kernel events that the session needs, by flags or by system providers. */
 static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
 {
@@ -555,8 +589,8 @@ void session_enable_late(struct live *live)
 	bool waits;
 
 	os_mutex_lock(&live->settings);
+	session = session_ours(live);
 	os_mutex_lock(&live->lock);
-	session = live->session;
 	waits = live->flags_wait && session != 0;
 	live->flags_wait = false;
 	live->late_due_ns = UINT64_MAX;
@@ -626,10 +660,9 @@ static void disable_system_providers(const struct live *live, TRACEHANDLE sessio
 	}
 }
 
-void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
+void session_change_kernel(struct live *live, TRACEHANDLE session, uint32_t flags, uint32_t groups)
 {
 	uint32_t former_flags = system_flags(live);
-	TRACEHANDLE session = session_running(live);
 	ULONG former[KERNEL_MASKS];
 	ULONG status;
 	char text[160];
@@ -742,30 +775,6 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 }
 
 /* ---- watching ---- */
-
-/* Queries the session by name. Returns ERROR_WMI_INSTANCE_NOT_FOUND also if the session with this
- * name is not ours; *other is true then. */
-static ULONG query(struct live *live, struct session_properties *properties, bool *other)
-{
-	ULONG status;
-
-	*other = false;
-	session_properties_init(properties);
-	status = ControlTraceW(0, live->wide_name, &properties->base, EVENT_TRACE_CONTROL_QUERY);
-	if (status == ERROR_MORE_DATA) {
-		status = ERROR_SUCCESS;
-	}
-	if (status != ERROR_SUCCESS) {
-		return status;
-	}
-	os_mutex_lock(&live->lock);
-	*other = live->session == 0 || !is_same_session(&live->identity, &properties->base);
-	if (!*other) {
-		live->identity = identity_of(&properties->base);
-	}
-	os_mutex_unlock(&live->lock);
-	return *other ? ERROR_WMI_INSTANCE_NOT_FOUND : ERROR_SUCCESS;
-}
 
 bool restore_again(struct live *live, struct restore_budget *budget, const char *what)
 {

@@ -18,6 +18,8 @@
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 
+#define OTHER_PROVIDER "{22222222-2222-3333-4444-555555555555}"
+
 static void providers_are_requested_to_capture_their_state(void **state)
 {
 	static const struct {
@@ -614,6 +616,47 @@ static void changed_arguments_reach_the_provider_as_those_of_a_new_session(void 
 	etw_provider_spec_done(&spec);
 }
 
+/* Windows reuses handles: until the end of our session is noticed, its handle may lead to a session
+ * of another program. */
+static void a_change_leaves_a_session_of_another_program_alone(void **state)
+{
+	static const struct fake_etw_options machine = { .reused_handles = true,
+							 .manual_flush = true };
+	struct etw_provider_spec specs[2];
+	struct fake_etw_session before, now;
+	struct run *run = *state;
+
+	fake_etw_reset(&machine);
+	fake_etw_otherwise("C9a"); /* ProcessTrace() does not notice the end */
+	assert_true(etw_provider_spec_parse(&specs[0], SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&specs[1], OTHER_PROVIDER, NULL));
+	run->options.watch_ms = 10 * WAIT_MS; /* nor does the watcher */
+	run->options.providers = specs;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_session("etw_test", &before));
+	assert_true(fake_etw_other_stop("etw_test"));
+	assert_true(fake_etw_other_start(
+		"other", EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE,
+		ETW_KERNEL_FLAG_THREAD));
+	assert_true(fake_etw_other_enable("other", &some_provider, 0, 0));
+	assert_true(fake_etw_session("other", &now));
+	assert_int_equal(now.handle, before.handle);
+	run->options.providers = &specs[1]; /* one goes, one comes, and so do kernel events */
+	run->options.kernel_flags = ETW_KERNEL_FLAG_PROCESS;
+	change_providers(run);
+	assert_true(fake_etw_session("other", &now));
+	assert_int_equal(now.flags, ETW_KERNEL_FLAG_THREAD);
+	assert_int_equal(now.providers, 1);
+	assert_int_equal(fake_etw_emit(&(struct fake_etw_event){ .provider = some_provider }), 1);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
+	run_stop(run);
+	assert_true(fake_etw_other_stop("other"));
+	run_end(run);
+	etw_provider_spec_done(&specs[0]);
+	etw_provider_spec_done(&specs[1]);
+}
+
 static void arguments_of_a_provider_that_is_left_out_are_deleted(void **state)
 {
 	struct etw_provider_spec spec;
@@ -731,6 +774,8 @@ int main(void)
 		cmocka_unit_test_setup(arguments_reach_the_provider, run_set_up),
 		cmocka_unit_test_setup(
 			changed_arguments_reach_the_provider_as_those_of_a_new_session, run_set_up),
+		cmocka_unit_test_setup(a_change_leaves_a_session_of_another_program_alone,
+				       run_set_up),
 		cmocka_unit_test_setup(arguments_of_a_provider_that_is_left_out_are_deleted,
 				       run_set_up),
 		cmocka_unit_test_setup(
