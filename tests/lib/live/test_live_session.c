@@ -106,18 +106,49 @@ static void images_of_a_large_machine_are_not_lost(void **state)
 
 static void many_processors_need_more_buffers(void **state)
 {
-	static const struct fake_etw_options machine = { .processors = 32 };
-	uint32_t buffers; /* under Windows the processors are the real ones */
+	static const unsigned processors[] = { 8, 32, 256 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof processors / sizeof processors[0]; i++) {
+		uint32_t buffers; /* under Windows the processors are the real ones */
+		struct fake_etw_session session;
+		struct run run;
+
+		fake_etw_reset(&(struct fake_etw_options){ .processors = processors[i] });
+		buffers = 4 * GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+		buffers = buffers > 64 ? buffers : 64;
+		run_begin(&run);
+		run_open(&run, &run.options);
+		assert_true(fake_etw_session("etw_test", &session));
+		assert_in_range(session.minimum_buffers, buffers, 2 * processors[i] + buffers);
+		assert_in_range(session.maximum_buffers, 2 * buffers,
+				2 * processors[i] + 2 * buffers);
+		run_end(&run);
+	}
+}
+
+/* More processors than a group has, which is 64. */
+static void events_of_all_processor_groups_arrive_in_order(void **state)
+{
+	static const struct fake_etw_options machine = { .processors = 256, .manual_flush = true };
+	static const uint16_t order[] = { 255, 0, 64, 63, 128 };
 	struct run *run = *state;
-	struct fake_etw_session session;
 
 	fake_etw_reset(&machine);
-	buffers = 4 * GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
-	buffers = buffers > 64 ? buffers : 64;
-	run_open(run, &run->options);
-	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.minimum_buffers, buffers);
-	assert_int_equal(session.maximum_buffers, 2 * buffers);
+	run_start_and_wait(run, &run->options);
+	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+		assert_int_equal(fake_etw_emit(&(struct fake_etw_event){
+					 .provider = process_class,
+					 .descriptor = { .Opcode = 1, .Version = 4 },
+					 .classic = true,
+					 .processor = order[i] }),
+				 1);
+		fake_etw_flush("etw_test");
+		assert_true(run_wait(run, &run->events, i + 1));
+		assert_int_equal(run->record.processor, order[i]);
+	}
+	run_stop(run);
+	assert_int_equal(run_statistics(run).late_records, 0);
 	run_end(run);
 }
 
@@ -894,6 +925,7 @@ int main(void)
 		cmocka_unit_test_setup(a_private_session_asks_for_what_does_not_lose, run_set_up),
 		cmocka_unit_test_setup(a_session_is_consumed_with_priority, run_set_up),
 		cmocka_unit_test(images_of_a_large_machine_are_not_lost),
+		cmocka_unit_test_setup(events_of_all_processor_groups_arrive_in_order, run_set_up),
 		cmocka_unit_test_setup(many_processors_need_more_buffers, run_set_up),
 		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_set_up),
 		cmocka_unit_test_setup(an_event_that_another_session_has_no_room_for_arrives,
