@@ -51,11 +51,12 @@ enum { SESSION_NAME_MAX = 1024 }; /* characters, the end included ("StartTraceW 
 	 EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN)
 
 /* EVENT_TRACE_PROPERTIES with room for both names. If a name does not fit, Windows returns
- * ERROR_MORE_DATA. */
+ * ERROR_MORE_DATA. The page says "limited to 1024 characters", so sessions of other programs may
+ * have the end besides. */
 struct session_properties {
 	EVENT_TRACE_PROPERTIES base;
-	WCHAR logger_name[SESSION_NAME_MAX];
-	WCHAR log_file_name[SESSION_NAME_MAX];
+	WCHAR logger_name[SESSION_NAME_MAX + 1];
+	WCHAR log_file_name[SESSION_NAME_MAX + 1];
 };
 
 /* The 32-bit counters of Windows at the last call of counters_add(). */
