@@ -103,6 +103,9 @@ struct provider_watchdog {
 	} state;
 	struct restore_budget budget;
 	uint64_t capture_due_ns; /* when its state is captured next; 0: not known yet */
+	ULONG refused;           /* why it could not be enabled; ERROR_SUCCESS: it was enabled */
+	/* While it is refused: the time of the next try, and the wait before that. */
+	uint64_t try_ns, wait_ms;
 };
 
 /* An event has at most 64 KiB including its extended items; each item is padded to 8 bytes. */
@@ -498,8 +501,8 @@ void provider_list_done(struct provider_list *list); /* accepts a zeroed list */
 
 /* The caller of the following functions holds `settings`. */
 
-/* Enables the provider with this index in the session's list. A failure is reported and
- * returned. */
+/* Enables the provider with this index in the session's list. A failure is returned, and reported
+ * unless it is that of the call before. */
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
 void enable_capture(struct live *live, TRACEHANDLE session,
 		    const struct etw_provider_spec *provider, uint64_t keywords);

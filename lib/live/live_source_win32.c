@@ -10,6 +10,8 @@
  * report this. So the watchdog checks whether one of the providers is still enabled each time the
  * session is queried, and enables it again if not. If a provider seems to be disabled right after
  * this, the watchdog ignores it from then on, because the answer of Windows is not reliable for it.
+ * A provider that Windows refused to enable is tried again now and then: the reason, such as eight
+ * sessions that have it already, may go.
  *
  * The watcher also compares the performance counter, which stamps events, with the system time. The
  * counter is not disciplined, and an administrator may set the system time. Once a minute, and at
@@ -57,6 +59,29 @@ static bool is_for_some(const struct etw_provider_spec *provider)
 	return provider->process_id_count > 0 || provider->executables;
 }
 
+/* Tries again to enable a provider that Windows has refused to enable. */
+static void try_refused(struct live *live, TRACEHANDLE session, size_t index)
+{
+	struct provider_watchdog *watchdog = &live->list.watchdogs[index];
+	char text[GUID_TEXT_SIZE + 2];
+
+	if (os_monotonic_ns() < watchdog->try_ns || session_ours(live) != session) {
+		return;
+	}
+	if (enable_provider(live, session, index) == ERROR_SUCCESS) {
+		watchdog->wait_ms = 0;
+		live_report(live, ETW_SESSION_RESTORED,
+			    "provider %s, which could not be enabled before, is enabled",
+			    etw_provider_spec_label(&live->list.providers[index], text));
+		return;
+	}
+	watchdog->wait_ms = watchdog->wait_ms != 0 ? 2 * watchdog->wait_ms : live->options.retry_ms;
+	if (watchdog->wait_ms > RETRY_MOST_MS) {
+		watchdog->wait_ms = RETRY_MOST_MS;
+	}
+	watchdog->try_ns = os_monotonic_ns() + watchdog->wait_ms * NS_PER_MS;
+}
+
 /* Enables the provider again if it is disabled. Returns false if it was disabled. */
 static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
@@ -72,6 +97,10 @@ static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size
 	if (!running_is_disabled(&guid, session)) {
 		watchdog->state = WATCHDOG_FINE;
 		return true;
+	}
+	if (watchdog->refused != ERROR_SUCCESS) {
+		try_refused(live, session, index);
+		return false;
 	}
 	if (watchdog->state == WATCHDOG_DOUBT) {
 		watchdog->state = WATCHDOG_GIVEN_UP;

@@ -128,6 +128,7 @@ static void keep_known(struct provider_list *list, const struct provider_list *f
 			list->payloads[i].refused = former->payloads[before].refused;
 		} else {
 			list->watchdogs[i].capture_due_ns = 0;
+			list->watchdogs[i].refused = ERROR_SUCCESS;
 		}
 	}
 }

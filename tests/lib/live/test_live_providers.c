@@ -385,6 +385,55 @@ static void a_provider_without_a_place_is_said_to_have_none(void **state)
 	etw_provider_spec_done(&spec);
 }
 
+/* Nothing was restored, so nothing is given up, and one line says why it is missing. */
+static void a_provider_without_a_place_is_enabled_when_there_is_one(void **state)
+{
+	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	struct etw_source_statistics now;
+	struct etw_provider_spec spec;
+	struct fake_etw_session session;
+	struct run *run = *state;
+	unsigned failed = 0, calls;
+
+	for (unsigned i = 0; i < 8; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "theirs %u", i);
+		assert_true(fake_etw_other_start(name, EVENT_TRACE_REAL_TIME_MODE, 0));
+		assert_true(fake_etw_other_enable(name, &some_provider, 4, 0));
+	}
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	calls = fake_etw_calls("EnableTraceEx2");
+	WAIT_UNTIL(fake_etw_calls("EnableTraceEx2") >= calls + 5 ||
+		   run_statistics(run).restores_given_up > 0);
+	assert_true(fake_etw_other_stop("theirs 0"));
+	WAIT_UNTIL(fake_etw_session("etw_test", &session) && session.providers == 1);
+	assert_true(run_wait_session_event(run, ETW_SESSION_RESTORED));
+	run_stop(run);
+	assert_string_equal(run_sentence(run, ETW_SESSION_RESTORED),
+			    "provider " SOME_PROVIDER
+			    ", which could not be enabled before, is enabled");
+	for (size_t i = 0; i < run->session_event_count; i++) {
+		failed += run->session_events[i] == ETW_SESSION_PROVIDER_FAILED;
+	}
+	assert_int_equal(failed, 1);
+	now = run_statistics(run);
+	assert_int_equal(now.restores_given_up, 0);
+	assert_int_equal(now.restarts[ETW_RESTART_FLAGS_CHANGED], 0);
+	for (unsigned i = 1; i < 8; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "theirs %u", i);
+		assert_true(fake_etw_other_stop(name));
+	}
+	run_end(run);
+	fake_etw_provider_close(provider);
+	etw_provider_spec_done(&spec);
+}
+
 /* EVENT_ENABLE_PROPERTY_* of evntcons.h, Windows SDK. */
 static void properties_reach_windows(void **state)
 {
@@ -764,6 +813,8 @@ int main(void)
 		cmocka_unit_test_setup(a_provider_that_cannot_be_disabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(a_provider_without_a_place_is_said_to_have_none, run_set_up),
+		cmocka_unit_test_setup(a_provider_without_a_place_is_enabled_when_there_is_one,
+				       run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(a_windows_without_containers_has_the_other_properties,
 				       run_reset),
