@@ -49,7 +49,6 @@ enum {
 #define NS_PER_MS      UINT64_C(1000000)
 #define INTERVAL_MOST  (UINT64_C(3600000) * NS_PER_MS)
 #define WAIT_AT_MOST   (UINT64_C(60000) * NS_PER_MS)
-#define NAME_SUFFIX    "_harvest"
 #define WHAT_IS_MISSED "names of files that were open before, disks and services are not known: "
 
 #define FILE_FLAGS \
@@ -534,7 +533,7 @@ void harvest_open(struct live *live)
 	harvest->guid = live->guid;
 	harvest->guid.Data2 ^= 1;
 	text_add_string(&name, live->name);
-	text_add_string(&name, NAME_SUFFIX);
+	text_add_string(&name, ETW_HARVEST_SUFFIX);
 	harvest->on = !name.failed && live_wide(name.data, harvest->wide_name, SESSION_NAME_MAX);
 	text_free(&name);
 	if (!harvest->on) {
