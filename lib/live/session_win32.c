@@ -615,11 +615,11 @@ void session_enable_late(struct live *live)
 
 /* ---- other kernel events ---- */
 
-/* Enables the kernel groups that the session needs, except those of system providers. Disables
- * groups that it no longer needs, also those that replaced a system provider. Groups that other
- * programs enabled stay. */
+/* Enables the kernel groups that the session needs, except those of system providers and of flags
+ * that come later. Disables groups that it no longer needs, also those that replaced a system
+ * provider. Groups that other programs enabled stay. */
 static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
-			    const ULONG former[KERNEL_MASKS])
+			    const ULONG former[KERNEL_MASKS], uint32_t later)
 {
 	ULONG masks[KERNEL_MASKS], next[KERNEL_MASKS];
 
@@ -630,7 +630,8 @@ static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
 	for (size_t i = 0; i < KERNEL_MASKS; i++) {
 		masks[i] &= ~(former[i] & ~next[i]);
 	}
-	masks_of(kernel_flags_of(live) & ~system_flags(live), kernel_groups_of(live), next);
+	masks_of(kernel_flags_of(live) & ~system_flags(live) & ~later, kernel_groups_of(live),
+		 next);
 	for (size_t i = 0; i < KERNEL_MASKS; i++) {
 		masks[i] |= next[i];
 	}
@@ -663,6 +664,7 @@ static void disable_system_providers(const struct live *live, TRACEHANDLE sessio
 void session_change_kernel(struct live *live, TRACEHANDLE session, uint32_t flags, uint32_t groups)
 {
 	uint32_t former_flags = system_flags(live);
+	uint32_t added = flags & ~kernel_flags_of(live), later;
 	ULONG former[KERNEL_MASKS];
 	ULONG status;
 	char text[160];
@@ -676,6 +678,9 @@ void session_change_kernel(struct live *live, TRACEHANDLE session, uint32_t flag
 	atomic_store_explicit(&live->kernel_groups, groups, memory_order_relaxed);
 	os_mutex_lock(&live->lock);
 	live->masks_known = false; /* so the watcher restores nothing meanwhile */
+	live->flags_wait = live->flags_wait || (session != 0 && !is_attached(live) &&
+						!live->consuming && (added & LATE_FLAGS) != 0);
+	later = live->flags_wait ? LATE_FLAGS : 0;
 	os_mutex_unlock(&live->lock);
 	if (session == 0 || is_attached(live)) {
 		return; /* the session will be started with the new ones, or is another program's */
@@ -683,9 +688,9 @@ void session_change_kernel(struct live *live, TRACEHANDLE session, uint32_t flag
 	if (flags & EVENT_TRACE_FLAG_PROFILE) {
 		enable_profile_privilege();
 	}
-	status = exchange_masks(live, session, former);
+	status = exchange_masks(live, session, former, later);
 	if (status == ERROR_SUCCESS) {
-		status = enable_system_providers(live, session, kernel_flags_of(live));
+		status = enable_system_providers(live, session, kernel_flags_of(live) & ~later);
 	}
 	disable_system_providers(live, session, former_flags);
 	if (status != ERROR_SUCCESS) {
