@@ -149,11 +149,15 @@ unsigned os_processors(void)
 	if (!GetProcessAffinityMask(GetCurrentProcess(), &own, &all)) {
 		return 1;
 	}
-	for (; own != 0; own &= own - 1) {
-		count++;
-	}
-	if (count == 0) { /* the process has threads in several processor groups */
+	/* The masks are those of one processor group: since Windows 11 and Server 2022 that of the
+	 * first one although threads run in all, before that 0 for a process in several groups
+	 * ("GetProcessAffinityMask function", Microsoft Learn). */
+	if (own == all) { /* nothing restricts the process */
 		count = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+	} else {
+		for (; own != 0; own &= own - 1) {
+			count++;
+		}
 	}
 	return count > 0 ? count : 1;
 }

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/session.h>
+
 #include "base/client_address.h"
 #include "base/files.h"
 #include "base/glob.h"
@@ -588,6 +590,32 @@ static bool same_session(const void *session, const void *other)
 	return session_has_name(session, ((const struct config_session *)other)->name);
 }
 
+/* Returns whether a session has the name of the one in which `kernel` finds what exists. */
+static bool is_harvest(const char *name, const char *kernel)
+{
+	static const char suffix[] = ETW_HARVEST_SUFFIX;
+	size_t size = strlen(kernel), whole = strlen(name);
+
+	return whole == size + sizeof suffix - 1 && text_equal_nocase(name, size, kernel, size) &&
+	       text_equal_nocase(name + size, sizeof suffix - 1, suffix, sizeof suffix - 1);
+}
+
+static bool check_harvest(struct yaml_reader *in, const struct yaml_node *node,
+			  const struct config *config, const char *kernel)
+{
+	const struct yaml_node *entry = node->first;
+
+	for (size_t i = 0; i < config->session_count; i++, entry = entry->next) {
+		if (is_harvest(config->sessions[i].name, kernel)) {
+			return yaml_wrong(in, entry->key,
+					  "sessions: '%s' is the name of the session in which '%s' "
+					  "finds what exists; a user session needs another name",
+					  config->sessions[i].name, kernel);
+		}
+	}
+	return true;
+}
+
 static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct config *config = base;
@@ -638,6 +666,11 @@ static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node,
 			in, node,
 			"sessions: at most %d sessions, with the one of the kernel events",
 			CONFIG_SESSIONS_MAX);
+	}
+	if ((kernel == count || sessions[kernel].logger != LOGGER_ATTACH) &&
+	    !check_harvest(in, node, config,
+			   kernel == count ? default_session : sessions[kernel].name)) {
+		return false;
 	}
 	return put_first(in, config, kernel);
 }

@@ -480,7 +480,7 @@ static ULONG start_kernel_session(struct probe_session *session, const WCHAR *pa
 	probe_prepare(session, 1, &settings);
 	base->MaximumFileSize = FILE_MB;
 	base->LogFileNameOffset = (ULONG)offsetof(struct session_properties, log_file_name);
-	memcpy(session->properties.log_file_name, path, sizeof session->properties.log_file_name);
+	memcpy(session->properties.log_file_name, path, SESSION_NAME_MAX * sizeof *path);
 	return probe_start_prepared(session);
 }
 

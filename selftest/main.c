@@ -24,6 +24,7 @@
 #include "exporter/version.h"
 #include "exporter/windows/crash.h"
 #include "selftest/kit.h"
+#include "selftest/kit_etw.h"
 #include "selftest/self_test.h"
 
 enum exit_status { EXIT_PASSED = 0, EXIT_FAILED = 1, EXIT_BAD_USAGE = 2 };
@@ -130,6 +131,13 @@ static bool make_report(const struct options *options, const struct self_test_op
 			    self_test_run(self_test, report, passed, err);
 }
 
+/* For a program that dies: sessions of the exporter's code, and those that the kit's probes start. */
+static void stop_all_sessions(void)
+{
+	etw_live_emergency_stop();
+	kit_etw_clean();
+}
+
 /* Performs the self-test and prints the result. Returns false if a row failed. */
 static bool run_self_test(const struct options *options, struct etw_error *err)
 {
@@ -154,7 +162,7 @@ static bool run_self_test(const struct options *options, struct etw_error *err)
 	if (process && os_is_terminal(stderr)) {
 		fprintf(stderr, "etw_selftest: this takes about half a minute\n");
 	}
-	done = process && os_stop_catch(err) && crash_catch(etw_live_emergency_stop, err) &&
+	done = process && os_stop_catch(err) && crash_catch(stop_all_sessions, err) &&
 	       make_report(options, &self_test, &report, &passed, err);
 	done = done && print_text(&report, err);
 	text_free(&report);

@@ -117,6 +117,12 @@ struct service_report {
 bool service_state_move(struct service_state *state, enum service_phase phase, int exit_status,
 			struct service_report *report);
 
+/*
+ * Returns whether to report the phase again, because it takes time and was not reported more than
+ * a dozen times: a service that hangs must be seen.
+ */
+bool service_state_unfinished(const struct service_state *state);
+
 enum service_request {
 	REQUEST_UNKNOWN, /* refused */
 	REQUEST_NOTHING, /* accepted, but there is nothing to do */

@@ -155,8 +155,19 @@ enum {
 	CONTROL_PARAMCHANGE = 6,
 	CONTROL_PRESHUTDOWN = 15,
 	SPECIFIC_ERROR = 1066, /* ERROR_SERVICE_SPECIFIC_ERROR */
+	REPORTS_AGAIN = 12,    /* of ten seconds each: twice the longest capture_state.timeout */
 	WAIT_HINT_MS = 30000, /* longer than a step of the start, or a stop with its grace period */
 };
+
+static bool takes_time(enum service_phase phase)
+{
+	return phase == PHASE_STARTING || phase == PHASE_STOPPING;
+}
+
+bool service_state_unfinished(const struct service_state *state)
+{
+	return takes_time(state->phase) && state->checkpoint <= REPORTS_AGAIN;
+}
 
 bool service_state_move(struct service_state *state, enum service_phase phase, int exit_status,
 			struct service_report *report)
@@ -167,17 +178,18 @@ bool service_state_move(struct service_state *state, enum service_phase phase, i
 		[PHASE_STOPPING] = STATE_STOP_PENDING,
 		[PHASE_STOPPED] = STATE_STOPPED,
 	};
-	bool takes_time = phase == PHASE_STARTING || phase == PHASE_STOPPING;
 
-	if (phase < state->phase || (phase == state->phase && !takes_time)) {
+	if (phase < state->phase || (phase == state->phase && !takes_time(phase))) {
 		return false;
 	}
-	state->checkpoint = !takes_time ? 0 : phase == state->phase ? state->checkpoint + 1 : 1;
+	state->checkpoint = !takes_time(phase)    ? 0 :
+			    phase == state->phase ? state->checkpoint + 1 :
+						    1;
 	state->phase = phase;
 	*report = (struct service_report){
 		.state = states[phase],
 		.checkpoint = state->checkpoint,
-		.wait_hint_ms = takes_time ? WAIT_HINT_MS : 0,
+		.wait_hint_ms = takes_time(phase) ? WAIT_HINT_MS : 0,
 	};
 	if (phase == PHASE_SERVING) {
 		report->accepted = ACCEPT_STOP | ACCEPT_SHUTDOWN | ACCEPT_PARAMCHANGE |

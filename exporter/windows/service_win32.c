@@ -34,7 +34,6 @@ enum {
 	STOP_WAIT_MS = 60000,
 	STOP_LOOK_MS = 100,
 	PROGRESS_MS = 10000,
-	PROGRESS_REPORTS = 12, /* two minutes: twice the longest capture_state.timeout */
 };
 
 /* Returns the full path of this program, which the caller frees; NULL without memory. */
@@ -305,23 +304,21 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *cont
 	return ERROR_CALL_NOT_IMPLEMENTED;
 }
 
-/* Reports again and again that a stop makes progress, because a session may wait longer for the
- * state of its providers than the manager does. After the longest time of such a stop it reports no
- * more, so that a service that hangs is seen. */
+/* Reports again and again that a start or a stop makes progress, because a session may wait longer
+ * for the state of its providers than the manager does. */
 static void report_progress(void *context)
 {
-	unsigned reports = 0;
-	bool stopping;
+	enum service_phase phase;
+	bool unfinished;
 
 	(void)context;
-	while (reports < PROGRESS_REPORTS &&
-	       WaitForSingleObject(service.ended, PROGRESS_MS) == WAIT_TIMEOUT) {
+	while (WaitForSingleObject(service.ended, PROGRESS_MS) == WAIT_TIMEOUT) {
 		os_mutex_lock(&service.lock);
-		stopping = service.state.phase == PHASE_STOPPING;
+		phase = service.state.phase;
+		unfinished = service_state_unfinished(&service.state);
 		os_mutex_unlock(&service.lock);
-		if (stopping) {
-			service_move_to(PHASE_STOPPING);
-			reports++;
+		if (unfinished) {
+			service_move_to(phase);
 		}
 	}
 }

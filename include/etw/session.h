@@ -42,6 +42,10 @@ enum etw_live_logger {
 	ETW_LIVE_ATTACH,
 };
 
+/* A session with kernel events starts another one now and then, to find what exists; its name has
+ * this at its end. */
+#define ETW_HARVEST_SUFFIX "_harvest"
+
 /* What happened to a session that an operator should know. A sentence has the details. */
 enum etw_session_event {
 	ETW_SESSION_STARTED,   /* the session was started, for the first time or again */
@@ -49,8 +53,8 @@ enum etw_session_event {
 	ETW_SESSION_CONFLICT,  /* another program owns the NT Kernel Logger; the source waits until
 				  it is free */
 	ETW_SESSION_LOST,      /* the session or its consumer ended; it is started again */
-	ETW_SESSION_RESTORED,  /* another program changed its flags or providers; they were restored
-				*/
+	ETW_SESSION_RESTORED,  /* another program changed its flags or providers and they were
+				  restored, or a provider that was refused is enabled */
 	ETW_SESSION_GIVEN_UP,  /* other programs changed a setting too often; it is no longer
 				  restored */
 	ETW_SESSION_EXPLAINED, /* names, later, the program that caused one of the last two */
@@ -79,8 +83,8 @@ struct etw_live_options {
 	uint32_t buffers_min;       /* 0: 64, or 4 for each processor if more */
 	uint32_t buffers_max;       /* 0: twice buffers_min */
 	uint64_t flush_ms;          /* whole seconds; 0: 1 s */
-	/* Collect what existed before the start: names of open files, disks, services. Only for
-	 * ETW_LIVE_PRIVATE and ETW_LIVE_SYSTEM_PROVIDERS. */
+	/* Collect what existed before the start: names of open files, disks, services. Not for
+	 * ETW_LIVE_USER and ETW_LIVE_ATTACH. */
 	bool rundown;
 	bool services; /* collect names of services also without events of files and disks */
 	const struct etw_provider_spec *providers;

@@ -662,6 +662,7 @@ void enable_capture(struct live *live, TRACEHANDLE session,
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
 	const struct etw_provider_spec *provider = &live->list.providers[index];
+	struct provider_watchdog *watchdog = &live->list.watchdogs[index];
 	struct patience patience = patience_now();
 	ULONG status;
 
@@ -673,7 +674,10 @@ ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 			 capture(live, session, provider, provider->capture_at_start, &patience) :
 			 enable(live, session, provider, provider->any, NO_WAIT);
 
-	complain_of_enabling(live, provider, status);
+	if (status != watchdog->refused) {
+		complain_of_enabling(live, provider, status);
+	}
+	watchdog->refused = was_taken(status) ? ERROR_SUCCESS : status;
 	if (status == ERROR_SUCCESS && live->canary && index == live->list.canary_index) {
 		canaries_begin(live);
 	}

@@ -138,6 +138,10 @@ void *live_ask(live_question *question, void *context, ULONG *size, ULONG *statu
 		answer = larger;
 		room = *size;
 		*status = question(context, answer, size);
+		/* Not documented, and realloc() to 0 bytes would free the answer. */
+		if (*status == ERROR_INSUFFICIENT_BUFFER && *size <= room) {
+			*size = 2 * room;
+		}
 	}
 	if (*status != ERROR_SUCCESS) {
 		free(answer);

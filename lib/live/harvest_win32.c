@@ -41,12 +41,14 @@ enum {
 	LATE_TRIES = 6,
 	HARVEST_MS = 100,
 	HARVEST_AGAIN_MS = 60000,
+	BUFFER_KB = 1024,
+	BUFFERS_LEAST = 64, /* as many MB as all names take at once */
+	BUFFERS_MOST = 200,
 };
 
 #define NS_PER_MS      UINT64_C(1000000)
 #define INTERVAL_MOST  (UINT64_C(3600000) * NS_PER_MS)
 #define WAIT_AT_MOST   (UINT64_C(60000) * NS_PER_MS)
-#define NAME_SUFFIX    "_harvest"
 #define WHAT_IS_MISSED "names of files that were open before, disks and services are not known: "
 
 #define FILE_FLAGS \
@@ -95,16 +97,31 @@ static ULONG kept_modes(struct live *live)
 	return mode & SESSION_MODE;
 }
 
-static void fill_properties(const struct harvest *harvest, ULONG mode,
+/* Returns the size of a buffer in KB: 1 MB, or less where all processors have two of their own and
+ * would take more than buffers of 1 MB for all. */
+static ULONG buffer_kb(const struct live *live, ULONG mode)
+{
+	ULONG most = 2 * live->source.facts.processors;
+
+	return (mode & EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING) || most <= BUFFERS_LEAST ?
+		       BUFFER_KB :
+		       BUFFER_KB * BUFFERS_LEAST / most;
+}
+
+/* buffers_min: of 1 MB. */
+static void fill_properties(const struct live *live, ULONG mode,
 			    struct session_properties *properties, ULONG buffers_min)
 {
+	const struct harvest *harvest = &live->harvest;
+	ULONG size_kb = buffer_kb(live, mode);
+
 	session_properties_init(properties);
 	properties->base.LogFileNameOffset = 0; /* no file */
 	properties->base.Wnode.ClientContext = QPC_CLOCK;
 	properties->base.Wnode.Guid = harvest->guid;
-	properties->base.BufferSize = 1024;
-	properties->base.MinimumBuffers = buffers_min;
-	properties->base.MaximumBuffers = 200;
+	properties->base.BufferSize = size_kb;
+	properties->base.MinimumBuffers = buffers_min * BUFFER_KB / size_kb;
+	properties->base.MaximumBuffers = BUFFERS_MOST * BUFFER_KB / size_kb;
 	properties->base.LogFileMode = mode;
 	properties->base.EnableFlags = EVENT_TRACE_FLAG_DISK_IO |
 				       (harvest->names ? EVENT_TRACE_FLAG_DISK_FILE_IO : 0);
@@ -112,17 +129,17 @@ static void fill_properties(const struct harvest *harvest, ULONG mode,
 
 static ULONG start_session(struct live *live, struct harvest_run *run)
 {
-	/* With file names: as many MB as all names take at once. Fewer if memory is short. One
-	 * thread writes the names, so processors without buffers of their own lose nothing, and
-	 * the memory, which is not paged, does not grow with their number. */
-	ULONG buffers_min = live->harvest.names ? 64 : 2;
+	/* Fewer if memory is short. One thread writes the names, so processors without buffers of
+	 * their own lose nothing, and the memory, which is not paged, does not grow with their
+	 * number. */
+	ULONG buffers_min = live->harvest.names ? BUFFERS_LEAST : 2;
 	ULONG mode = kept_modes(live) | EVENT_TRACE_SYSTEM_LOGGER_MODE |
 		     EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING;
 	struct session_properties properties;
 	ULONG status;
 
 	for (unsigned tries = 0;; tries++) {
-		fill_properties(&live->harvest, mode, &properties, buffers_min);
+		fill_properties(live, mode, &properties, buffers_min);
 		status = StartTraceW(&run->session, live->harvest.wide_name, &properties.base);
 		if (tries == STALE_TRIES) {
 			return status;
@@ -429,7 +446,7 @@ static void choose_interval(struct live *live, bool started)
 
 static void ask_provider(struct live *live)
 {
-	TRACEHANDLE session = session_running(live);
+	TRACEHANDLE session = session_ours(live);
 
 	/* Providers cannot be enabled in the NT Kernel Logger. */
 	if (live->harvest.names && session != 0 && live->options.logger == ETW_LIVE_PRIVATE) {
@@ -516,7 +533,7 @@ void harvest_open(struct live *live)
 	harvest->guid = live->guid;
 	harvest->guid.Data2 ^= 1;
 	text_add_string(&name, live->name);
-	text_add_string(&name, NAME_SUFFIX);
+	text_add_string(&name, ETW_HARVEST_SUFFIX);
 	harvest->on = !name.failed && live_wide(name.data, harvest->wide_name, SESSION_NAME_MAX);
 	text_free(&name);
 	if (!harvest->on) {

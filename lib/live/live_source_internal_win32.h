@@ -51,11 +51,12 @@ enum { SESSION_NAME_MAX = 1024 }; /* characters, the end included ("StartTraceW 
 	 EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN)
 
 /* EVENT_TRACE_PROPERTIES with room for both names. If a name does not fit, Windows returns
- * ERROR_MORE_DATA. */
+ * ERROR_MORE_DATA. The page says "limited to 1024 characters", so sessions of other programs may
+ * have the end besides. */
 struct session_properties {
 	EVENT_TRACE_PROPERTIES base;
-	WCHAR logger_name[SESSION_NAME_MAX];
-	WCHAR log_file_name[SESSION_NAME_MAX];
+	WCHAR logger_name[SESSION_NAME_MAX + 1];
+	WCHAR log_file_name[SESSION_NAME_MAX + 1];
 };
 
 /* The 32-bit counters of Windows at the last call of counters_add(). */
@@ -102,6 +103,9 @@ struct provider_watchdog {
 	} state;
 	struct restore_budget budget;
 	uint64_t capture_due_ns; /* when its state is captured next; 0: not known yet */
+	ULONG refused;           /* why it could not be enabled; ERROR_SUCCESS: it was enabled */
+	/* While it is refused: the time of the next try, and the wait before that. */
+	uint64_t try_ns, wait_ms;
 };
 
 /* An event has at most 64 KiB including its extended items; each item is padded to 8 bytes. */
@@ -497,8 +501,8 @@ void provider_list_done(struct provider_list *list); /* accepts a zeroed list */
 
 /* The caller of the following functions holds `settings`. */
 
-/* Enables the provider with this index in the session's list. A failure is reported and
- * returned. */
+/* Enables the provider with this index in the session's list. A failure is returned, and reported
+ * unless it is that of the call before. */
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
 void enable_capture(struct live *live, TRACEHANDLE session,
 		    const struct etw_provider_spec *provider, uint64_t keywords);
@@ -542,6 +546,9 @@ void session_count(struct live *live);
  */
 void session_stop(struct live *live);
 TRACEHANDLE session_running(struct live *live); /* 0: none */
+/* As session_running(), but asks Windows whether the session is still ours. Call it before a change
+ * by the handle, which Windows may have given to a session of another program since. */
+TRACEHANDLE session_ours(struct live *live);
 /* Call it when the session no longer exists. */
 void session_forget(struct live *live);
 /* Returns why the consumer ended; ETW_RESTART_ERROR if the session is still ours. *status is the
@@ -556,8 +563,9 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 void session_enable_late(struct live *live);
 /* Remembers which of the requested kernel groups are enabled, for session_watch() to restore. */
 void session_know_masks(struct live *live);
-/* Changes the kernel events of the session, at once if it runs. The caller holds `settings`. */
-void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups);
+/* Changes the kernel events of the session, at once if it runs; session 0: it does not. The caller
+ * holds `settings`. */
+void session_change_kernel(struct live *live, TRACEHANDLE session, uint32_t flags, uint32_t groups);
 /*
  * Returns whether to restore a setting that another program changed, and takes one try from the
  * budget. If the budget is used up, that is reported; `what` names the setting. Only the watcher

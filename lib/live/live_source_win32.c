@@ -10,6 +10,8 @@
  * report this. So the watchdog checks whether one of the providers is still enabled each time the
  * session is queried, and enables it again if not. If a provider seems to be disabled right after
  * this, the watchdog ignores it from then on, because the answer of Windows is not reliable for it.
+ * A provider that Windows refused to enable is tried again now and then: the reason, such as eight
+ * sessions that have it already, may go.
  *
  * The watcher also compares the performance counter, which stamps events, with the system time. The
  * counter is not disciplined, and an administrator may set the system time. Once a minute, and at
@@ -57,6 +59,29 @@ static bool is_for_some(const struct etw_provider_spec *provider)
 	return provider->process_id_count > 0 || provider->executables;
 }
 
+/* Tries again to enable a provider that Windows has refused to enable. */
+static void try_refused(struct live *live, TRACEHANDLE session, size_t index)
+{
+	struct provider_watchdog *watchdog = &live->list.watchdogs[index];
+	char text[GUID_TEXT_SIZE + 2];
+
+	if (os_monotonic_ns() < watchdog->try_ns || session_ours(live) != session) {
+		return;
+	}
+	if (enable_provider(live, session, index) == ERROR_SUCCESS) {
+		watchdog->wait_ms = 0;
+		live_report(live, ETW_SESSION_RESTORED,
+			    "provider %s, which could not be enabled before, is enabled",
+			    etw_provider_spec_label(&live->list.providers[index], text));
+		return;
+	}
+	watchdog->wait_ms = watchdog->wait_ms != 0 ? 2 * watchdog->wait_ms : live->options.retry_ms;
+	if (watchdog->wait_ms > RETRY_MOST_MS) {
+		watchdog->wait_ms = RETRY_MOST_MS;
+	}
+	watchdog->try_ns = os_monotonic_ns() + watchdog->wait_ms * NS_PER_MS;
+}
+
 /* Enables the provider again if it is disabled. Returns false if it was disabled. */
 static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
@@ -72,6 +97,10 @@ static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size
 	if (!running_is_disabled(&guid, session)) {
 		watchdog->state = WATCHDOG_FINE;
 		return true;
+	}
+	if (watchdog->refused != ERROR_SUCCESS) {
+		try_refused(live, session, index);
+		return false;
 	}
 	if (watchdog->state == WATCHDOG_DOUBT) {
 		watchdog->state = WATCHDOG_GIVEN_UP;
@@ -123,6 +152,7 @@ static bool watchdog_check_providers(struct live *live, TRACEHANDLE session)
 
 /* ---- the watcher ---- */
 
+/* The session is known to run. */
 static void capture_when_due(struct live *live)
 {
 	uint64_t now = os_monotonic_ns();
@@ -170,8 +200,8 @@ static void anchor_when_due(struct live *live)
 }
 
 /* Checks the session. *missing counts how often in a row the session was missing while it was
- * consumed. */
-static void check_session(struct live *live, unsigned *missing)
+ * consumed. Returns whether it runs. */
+static bool check_session(struct live *live, unsigned *missing)
 {
 	struct canary_epoch written = canaries_written(live);
 	TRACEHANDLE session;
@@ -183,7 +213,7 @@ static void check_session(struct live *live, unsigned *missing)
 	consuming = live->consuming;
 	os_mutex_unlock(&live->lock);
 	if (session == 0) {
-		return;
+		return false;
 	}
 	os_mutex_lock(&live->settings);
 	status = session_watch(live);
@@ -197,7 +227,7 @@ static void check_session(struct live *live, unsigned *missing)
 	os_mutex_unlock(&live->settings);
 	if (status != ERROR_WMI_INSTANCE_NOT_FOUND || !consuming) {
 		*missing = 0;
-		return;
+		return status == ERROR_SUCCESS;
 	}
 	/* ProcessTrace() returns when its session ends. If it does not, closing the trace ends
 	 * it. */
@@ -205,6 +235,7 @@ static void check_session(struct live *live, unsigned *missing)
 		consume_abandon(live);
 		*missing = 0;
 	}
+	return false;
 }
 
 /* Waits until no consumer runs, at most until until_ns. Returns false if one still runs. */
@@ -316,6 +347,7 @@ static void watch(void *context)
 	uint64_t tick_ns = live->options.watch_ms * NS_PER_MS / ticks_per_look;
 	char sentence[SESSION_CHANGES_SENTENCE];
 	unsigned missing = 0;
+	bool runs;
 
 	for (unsigned tick = 1; watch_ns(live, tick_ns); tick++) {
 		if (session_changes_late(live->change, sentence)) {
@@ -327,9 +359,11 @@ static void watch(void *context)
 		if (tick % ticks_per_look != 0) {
 			continue;
 		}
-		check_session(live, &missing);
+		runs = check_session(live, &missing);
 		anchor_when_due(live);
-		capture_when_due(live);
+		if (runs) {
+			capture_when_due(live);
+		}
 	}
 	if (etw_source_stopping(&live->source)) {
 		stop_and_wait(live);

@@ -68,7 +68,8 @@ static size_t find(const struct provider_list *list, const struct etw_provider_s
 	return find_guid(list, &provider->guid);
 }
 
-static void disable_removed(struct etw_live_change *change, TRACEHANDLE session)
+/* enabled: providers are enabled in the session, which is ours. */
+static void disable_removed(struct etw_live_change *change, TRACEHANDLE session, bool enabled)
 {
 	struct live *live = change->live;
 	uint64_t began_ns = os_monotonic_ns();
@@ -76,8 +77,11 @@ static void disable_removed(struct etw_live_change *change, TRACEHANDLE session)
 	for (size_t i = 0; i < live->list.count; i++) {
 		const struct etw_provider_spec *provider = &live->list.providers[i];
 
-		if (find(&change->list, provider) == change->list.count) {
-			arguments_withdraw(session, provider);
+		if (find(&change->list, provider) < change->list.count) {
+			continue;
+		}
+		arguments_withdraw(session, provider);
+		if (enabled) {
 			disable_provider(live, session, provider, began_ns);
 		}
 	}
@@ -124,6 +128,7 @@ static void keep_known(struct provider_list *list, const struct provider_list *f
 			list->payloads[i].refused = former->payloads[before].refused;
 		} else {
 			list->watchdogs[i].capture_due_ns = 0;
+			list->watchdogs[i].refused = ERROR_SUCCESS;
 		}
 	}
 }
@@ -132,26 +137,28 @@ void etw_live_change_apply(struct etw_live_change *change)
 {
 	struct live *live = change->live;
 	struct provider_list next = change->list;
-	TRACEHANDLE session;
+	TRACEHANDLE session, ours;
 	bool enabled;
 
 	os_mutex_lock(&live->settings);
+	/* One that has ended is started again with the next settings. */
+	ours = session_ours(live);
 	os_mutex_lock(&live->lock);
 	session = live->session;
-	enabled = session != 0 && live->providers_enabled;
+	enabled = ours != 0 && live->providers_enabled;
 	os_mutex_unlock(&live->lock);
-	if (enabled) {
-		disable_removed(change, session);
+	if (session != 0) {
+		disable_removed(change, session, enabled);
 	}
 	keep_known(&next, &live->list);
 	change->list = live->list;
 	live->list = next;
-	session_change_kernel(live, change->kernel_flags, change->kernel_groups);
-	if (is_attached(live) && session != 0) {
-		attach_report_missing(live, session);
+	session_change_kernel(live, ours, change->kernel_flags, change->kernel_groups);
+	if (is_attached(live) && ours != 0) {
+		attach_report_missing(live, ours);
 	}
 	if (enabled) {
-		enable_changed(change, session);
+		enable_changed(change, ours);
 	}
 	os_mutex_unlock(&live->settings);
 	harvest_change(live, change->services);

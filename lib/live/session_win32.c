@@ -291,6 +291,40 @@ TRACEHANDLE session_running(struct live *live)
 	return session;
 }
 
+/* Queries the session by name. Returns ERROR_WMI_INSTANCE_NOT_FOUND also if the session with this
+ * name is not ours; *other is true then. */
+static ULONG query(struct live *live, struct session_properties *properties, bool *other)
+{
+	ULONG status;
+
+	*other = false;
+	session_properties_init(properties);
+	status = ControlTraceW(0, live->wide_name, &properties->base, EVENT_TRACE_CONTROL_QUERY);
+	if (status == ERROR_MORE_DATA) {
+		status = ERROR_SUCCESS;
+	}
+	if (status != ERROR_SUCCESS) {
+		return status;
+	}
+	os_mutex_lock(&live->lock);
+	*other = live->session == 0 || !is_same_session(&live->identity, &properties->base);
+	if (!*other) {
+		live->identity = identity_of(&properties->base);
+	}
+	os_mutex_unlock(&live->lock);
+	return *other ? ERROR_WMI_INSTANCE_NOT_FOUND : ERROR_SUCCESS;
+}
+
+TRACEHANDLE session_ours(struct live *live)
+{
+	struct session_properties properties;
+	bool other;
+
+	return query(live, &properties, &other) == ERROR_WMI_INSTANCE_NOT_FOUND ?
+		       0 :
+		       session_running(live);
+}
+
 /* Computes the groups of kernel events that the session needs, by flags or by system providers. */
 static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
 {
@@ -555,8 +589,8 @@ void session_enable_late(struct live *live)
 	bool waits;
 
 	os_mutex_lock(&live->settings);
+	session = session_ours(live);
 	os_mutex_lock(&live->lock);
-	session = live->session;
 	waits = live->flags_wait && session != 0;
 	live->flags_wait = false;
 	live->late_due_ns = UINT64_MAX;
@@ -581,11 +615,11 @@ void session_enable_late(struct live *live)
 
 /* ---- other kernel events ---- */
 
-/* Enables the kernel groups that the session needs, except those of system providers. Disables
- * groups that it no longer needs, also those that replaced a system provider. Groups that other
- * programs enabled stay. */
+/* Enables the kernel groups that the session needs, except those of system providers and of flags
+ * that come later. Disables groups that it no longer needs, also those that replaced a system
+ * provider. Groups that other programs enabled stay. */
 static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
-			    const ULONG former[KERNEL_MASKS])
+			    const ULONG former[KERNEL_MASKS], uint32_t later)
 {
 	ULONG masks[KERNEL_MASKS], next[KERNEL_MASKS];
 
@@ -596,7 +630,8 @@ static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
 	for (size_t i = 0; i < KERNEL_MASKS; i++) {
 		masks[i] &= ~(former[i] & ~next[i]);
 	}
-	masks_of(kernel_flags_of(live) & ~system_flags(live), kernel_groups_of(live), next);
+	masks_of(kernel_flags_of(live) & ~system_flags(live) & ~later, kernel_groups_of(live),
+		 next);
 	for (size_t i = 0; i < KERNEL_MASKS; i++) {
 		masks[i] |= next[i];
 	}
@@ -626,10 +661,10 @@ static void disable_system_providers(const struct live *live, TRACEHANDLE sessio
 	}
 }
 
-void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
+void session_change_kernel(struct live *live, TRACEHANDLE session, uint32_t flags, uint32_t groups)
 {
 	uint32_t former_flags = system_flags(live);
-	TRACEHANDLE session = session_running(live);
+	uint32_t added = flags & ~kernel_flags_of(live), later;
 	ULONG former[KERNEL_MASKS];
 	ULONG status;
 	char text[160];
@@ -643,6 +678,9 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	atomic_store_explicit(&live->kernel_groups, groups, memory_order_relaxed);
 	os_mutex_lock(&live->lock);
 	live->masks_known = false; /* so the watcher restores nothing meanwhile */
+	live->flags_wait = live->flags_wait || (session != 0 && !is_attached(live) &&
+						!live->consuming && (added & LATE_FLAGS) != 0);
+	later = live->flags_wait ? LATE_FLAGS : 0;
 	os_mutex_unlock(&live->lock);
 	if (session == 0 || is_attached(live)) {
 		return; /* the session will be started with the new ones, or is another program's */
@@ -650,9 +688,9 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	if (flags & EVENT_TRACE_FLAG_PROFILE) {
 		enable_profile_privilege();
 	}
-	status = exchange_masks(live, session, former);
+	status = exchange_masks(live, session, former, later);
 	if (status == ERROR_SUCCESS) {
-		status = enable_system_providers(live, session, kernel_flags_of(live));
+		status = enable_system_providers(live, session, kernel_flags_of(live) & ~later);
 	}
 	disable_system_providers(live, session, former_flags);
 	if (status != ERROR_SUCCESS) {
@@ -742,30 +780,6 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 }
 
 /* ---- watching ---- */
-
-/* Queries the session by name. Returns ERROR_WMI_INSTANCE_NOT_FOUND also if the session with this
- * name is not ours; *other is true then. */
-static ULONG query(struct live *live, struct session_properties *properties, bool *other)
-{
-	ULONG status;
-
-	*other = false;
-	session_properties_init(properties);
-	status = ControlTraceW(0, live->wide_name, &properties->base, EVENT_TRACE_CONTROL_QUERY);
-	if (status == ERROR_MORE_DATA) {
-		status = ERROR_SUCCESS;
-	}
-	if (status != ERROR_SUCCESS) {
-		return status;
-	}
-	os_mutex_lock(&live->lock);
-	*other = live->session == 0 || !is_same_session(&live->identity, &properties->base);
-	if (!*other) {
-		live->identity = identity_of(&properties->base);
-	}
-	os_mutex_unlock(&live->lock);
-	return *other ? ERROR_WMI_INSTANCE_NOT_FOUND : ERROR_SUCCESS;
-}
 
 bool restore_again(struct live *live, struct restore_budget *budget, const char *what)
 {

@@ -866,6 +866,13 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		{ "sessions: { a: {}, b: {} }\n",
 		  "1:20: session 'b' would count kernel events again, which 'a' counts; only one "
 		  "session may have them, others are `logger: user`" },
+		/* They would stop each other. */
+		{ "sessions: { a: {}, A_Harvest: { logger: user, providers: [P] } }\n",
+		  "1:20: sessions: 'A_Harvest' is the name of the session in which 'a' finds what "
+		  "exists; a user session needs another name" },
+		{ "sessions: { etw_exporter_harvest: { logger: user, providers: [P] } }\n",
+		  "1:13: sessions: 'etw_exporter_harvest' is the name of the session in which "
+		  "'etw_exporter' finds what exists; a user session needs another name" },
 		{ "sessions: { a: {}, A: { logger: user, providers: [P] } }\n",
 		  "1:20: sessions: two sessions have this name; upper and lower case are the same (first in line 1)" },
 		{ "kernel_events: off\nsessions: { a: { logger: user }, b: { logger: user } }\n",

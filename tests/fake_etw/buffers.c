@@ -148,7 +148,7 @@ static void flush_one(struct fake_session *session, unsigned processor)
 
 static void flush_all(struct fake_session *session)
 {
-	for (unsigned i = 0; i < FAKE_PROCESSORS; i++) {
+	for (unsigned i = 0; i < session->active_end; i++) {
 		if (session->active[i] && session->active[i]->events > 0 &&
 		    !playback_full(session)) {
 			flush_one(session, i);
@@ -191,7 +191,7 @@ int64_t fake_buffer_watermark(const struct fake_session *session)
 {
 	int64_t watermark = fake.options.disorder_ms > 0 ? session->newest_time : INT64_MAX;
 
-	for (unsigned i = 0; i < FAKE_PROCESSORS; i++) {
+	for (unsigned i = 0; i < session->active_end; i++) {
 		const struct fake_buffer *buffer = session->active[i];
 
 		if (buffer && buffer->events > 0 && buffer->first_due < watermark) {
@@ -399,6 +399,9 @@ uint32_t fake_buffer_make_room(struct fake_session *session, const struct fake_w
 	}
 	if (!session->active[processor]) {
 		session->active[processor] = new_buffer(session, (uint16_t)processor);
+		if (processor >= session->active_end) {
+			session->active_end = processor + 1;
+		}
 	}
 	return session->active[processor] ? 0 : ERROR_NOT_ENOUGH_MEMORY;
 }
@@ -419,7 +422,7 @@ uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write
 
 void fake_buffer_done(struct fake_session *session)
 {
-	for (unsigned i = 0; i < FAKE_PROCESSORS; i++) {
+	for (unsigned i = 0; i < session->active_end; i++) {
 		if (session->active[i]) {
 			buffer_free(session->active[i]);
 			session->active[i] = NULL;

@@ -47,7 +47,7 @@ enum fake_etw_rundown_provider {
 /* The machine. The comment of a number or an enum begins with its default, for which zero stands;
  * flags are false by default. */
 struct fake_etw_options {
-	unsigned processors;         /* 4 */
+	unsigned processors;         /* 4; at most 256 */
 	uint32_t os_build;           /* 22621; builds from 20348 on have system providers */
 	enum fake_etw_rights rights; /* administrator */
 	bool no_profile_privilege;   /* the account does not hold SeSystemProfilePrivilege */

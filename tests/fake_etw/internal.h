@@ -21,7 +21,7 @@ enum {
 	FAKE_CLOCK_TYPES = 3,           /* Wnode.ClientContext 1 to 3 */
 	FAKE_FREE_CLOCKS_BUILD = 15063, /* Windows 10 1703 */
 	FAKE_NAME = 1024,               /* most characters of a session's name */
-	FAKE_PROCESSORS = 64,
+	FAKE_PROCESSORS = 256,
 	FAKE_TRACES = 128,
 	FAKE_ENABLES = 256, /* providers of a session */
 	FAKE_PROVIDER_SESSIONS = 8,
@@ -168,6 +168,7 @@ struct fake_session {
 	bool full; /* fake_etw_fill() */
 	uint64_t delivered;
 	struct fake_buffer *active[FAKE_PROCESSORS];
+	unsigned active_end; /* index after the last one that was ever open */
 	struct fake_buffer *spare;
 	struct fake_queue playback;
 	/* For disorder_ms. */

@@ -20,7 +20,6 @@ enum {
 	DC_END = 4,
 	FILE_RUNDOWN = 36,
 	FILE_NAMES_KEYWORD = 0x10,
-	KEEPS_UP_MS = 2000,
 };
 
 struct rundown {
@@ -90,7 +89,7 @@ static void report(struct fake_session *session, const struct rundown *rundown, 
 static bool wait_for_consumer(const struct fake_session *session, size_t payload_size)
 {
 	uint64_t handle = session->handle;
-	bool room = fake_buffer_wait_for_room(0, FAKE_EVENT_HEADER + payload_size, KEEPS_UP_MS);
+	bool room = fake_buffer_wait_for_room(0, FAKE_EVENT_HEADER + payload_size, WAIT_MS);
 
 	return room && session->used && session->handle == handle;
 }

@@ -76,16 +76,26 @@ static void a_buffer_goes_out_when_it_is_full(void **state)
 
 static void every_processor_has_a_buffer_of_its_own(void **state)
 {
+	static const uint16_t processors[] = { 4, 256 };
+
 	(void)state;
-	start(u"one", 0, 0, 0);
-	start(u"shared", EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING, 0, 0);
-	for (uint16_t i = 0; i < 4; i++) {
-		emit(i);
+	for (size_t i = 0; i < 2; i++) {
+		fake_etw_reset(&(struct fake_etw_options){ .manual_flush = true,
+							   .processors = processors[i] });
+		start(u"one", 0, 0, 0);
+		start(u"shared", EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING, 0, 0);
+		for (uint16_t j = 0; j < processors[i]; j++) {
+			emit(j);
+		}
+		/* Two a processor, of which one is in use; */
+		assert_int_equal(session_state("one").free_buffers, processors[i]);
+		fake_etw_flush("one");
+		assert_int_equal(session_state("one").buffers_written, processors[i]);
+		/* two for all, with room for all these events or some of them. */
+		assert_int_equal(session_state("shared").minimum_buffers, 2);
+		assert_int_equal(session_state("shared").buffers_written,
+				 (processors[i] - 1) / A_BUFFER);
 	}
-	assert_int_equal(session_state("one").free_buffers, 4);    /* of eight */
-	assert_int_equal(session_state("shared").free_buffers, 1); /* of two */
-	fake_etw_flush("one");
-	assert_int_equal(session_state("one").buffers_written, 4);
 }
 
 static void an_empty_buffer_is_not_flushed(void **state)

@@ -45,7 +45,7 @@ bool fake_wide_from_utf8(const char *text, WCHAR *out, size_t size)
 		uint32_t codepoint;
 		size_t step = utf8_decode(text, left, &codepoint);
 
-		if (used + 3 > size) {
+		if (used + (codepoint >= 0x10000 ? 2 : 1) >= size) {
 			return false;
 		}
 		if (codepoint >= 0x10000) {

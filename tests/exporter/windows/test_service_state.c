@@ -43,6 +43,30 @@ static void a_start_that_takes_time_counts_its_steps(void **state)
 	assert_int_equal(report.exit_code, 0);
 }
 
+/* A provider may take a minute for its state, at the start as at the stop, and the manager waits
+ * half of that for a sign of progress. */
+static void a_start_and_a_stop_go_on_being_reported_for_a_while(void **state)
+{
+	struct service_state service = { PHASE_NONE, 0 };
+	struct service_report report;
+
+	(void)state;
+	assert_false(service_state_unfinished(&service));
+	for (enum service_phase phase = PHASE_STARTING; phase <= PHASE_STOPPING; phase++) {
+		unsigned reports = 0;
+
+		assert_true(service_state_move(&service, phase, 0, &report));
+		while (service_state_unfinished(&service) && reports < 100) {
+			assert_true(service_state_move(&service, phase, 0, &report));
+			reports++;
+		}
+		/* every ten seconds, for two minutes */
+		assert_int_equal(reports, phase == PHASE_SERVING ? 0 : 12);
+	}
+	assert_true(service_state_move(&service, PHASE_STOPPED, 0, &report));
+	assert_false(service_state_unfinished(&service));
+}
+
 static void a_service_that_cannot_run_says_its_own_exit_code(void **state)
 {
 	struct service_state service = { PHASE_NONE, 0 };
@@ -129,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_start_that_takes_time_counts_its_steps),
+		cmocka_unit_test(a_start_and_a_stop_go_on_being_reported_for_a_while),
 		cmocka_unit_test(a_service_that_cannot_run_says_its_own_exit_code),
 		cmocka_unit_test(nothing_goes_back),
 		cmocka_unit_test(controls_ask_for_what_they_are_for),

@@ -18,6 +18,8 @@
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 
+#define OTHER_PROVIDER "{22222222-2222-3333-4444-555555555555}"
+
 static void providers_are_requested_to_capture_their_state(void **state)
 {
 	static const struct {
@@ -383,6 +385,55 @@ static void a_provider_without_a_place_is_said_to_have_none(void **state)
 	etw_provider_spec_done(&spec);
 }
 
+/* Nothing was restored, so nothing is given up, and one line says why it is missing. */
+static void a_provider_without_a_place_is_enabled_when_there_is_one(void **state)
+{
+	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	struct etw_source_statistics now;
+	struct etw_provider_spec spec;
+	struct fake_etw_session session;
+	struct run *run = *state;
+	unsigned failed = 0, calls;
+
+	for (unsigned i = 0; i < 8; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "theirs %u", i);
+		assert_true(fake_etw_other_start(name, EVENT_TRACE_REAL_TIME_MODE, 0));
+		assert_true(fake_etw_other_enable(name, &some_provider, 4, 0));
+	}
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	calls = fake_etw_calls("EnableTraceEx2");
+	WAIT_UNTIL(fake_etw_calls("EnableTraceEx2") >= calls + 5 ||
+		   run_statistics(run).restores_given_up > 0);
+	assert_true(fake_etw_other_stop("theirs 0"));
+	WAIT_UNTIL(fake_etw_session("etw_test", &session) && session.providers == 1);
+	assert_true(run_wait_session_event(run, ETW_SESSION_RESTORED));
+	run_stop(run);
+	assert_string_equal(run_sentence(run, ETW_SESSION_RESTORED),
+			    "provider " SOME_PROVIDER
+			    ", which could not be enabled before, is enabled");
+	for (size_t i = 0; i < run->session_event_count; i++) {
+		failed += run->session_events[i] == ETW_SESSION_PROVIDER_FAILED;
+	}
+	assert_int_equal(failed, 1);
+	now = run_statistics(run);
+	assert_int_equal(now.restores_given_up, 0);
+	assert_int_equal(now.restarts[ETW_RESTART_FLAGS_CHANGED], 0);
+	for (unsigned i = 1; i < 8; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "theirs %u", i);
+		assert_true(fake_etw_other_stop(name));
+	}
+	run_end(run);
+	fake_etw_provider_close(provider);
+	etw_provider_spec_done(&spec);
+}
+
 /* EVENT_ENABLE_PROPERTY_* of evntcons.h, Windows SDK. */
 static void properties_reach_windows(void **state)
 {
@@ -614,6 +665,47 @@ static void changed_arguments_reach_the_provider_as_those_of_a_new_session(void 
 	etw_provider_spec_done(&spec);
 }
 
+/* Windows reuses handles: until the end of our session is noticed, its handle may lead to a session
+ * of another program. */
+static void a_change_leaves_a_session_of_another_program_alone(void **state)
+{
+	static const struct fake_etw_options machine = { .reused_handles = true,
+							 .manual_flush = true };
+	struct etw_provider_spec specs[2];
+	struct fake_etw_session before, now;
+	struct run *run = *state;
+
+	fake_etw_reset(&machine);
+	fake_etw_otherwise("C9a"); /* ProcessTrace() does not notice the end */
+	assert_true(etw_provider_spec_parse(&specs[0], SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&specs[1], OTHER_PROVIDER, NULL));
+	run->options.watch_ms = 10 * WAIT_MS; /* nor does the watcher */
+	run->options.providers = specs;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_session("etw_test", &before));
+	assert_true(fake_etw_other_stop("etw_test"));
+	assert_true(fake_etw_other_start(
+		"other", EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE,
+		ETW_KERNEL_FLAG_THREAD));
+	assert_true(fake_etw_other_enable("other", &some_provider, 0, 0));
+	assert_true(fake_etw_session("other", &now));
+	assert_int_equal(now.handle, before.handle);
+	run->options.providers = &specs[1]; /* one goes, one comes, and so do kernel events */
+	run->options.kernel_flags = ETW_KERNEL_FLAG_PROCESS;
+	change_providers(run);
+	assert_true(fake_etw_session("other", &now));
+	assert_int_equal(now.flags, ETW_KERNEL_FLAG_THREAD);
+	assert_int_equal(now.providers, 1);
+	assert_int_equal(fake_etw_emit(&(struct fake_etw_event){ .provider = some_provider }), 1);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
+	run_stop(run);
+	assert_true(fake_etw_other_stop("other"));
+	run_end(run);
+	etw_provider_spec_done(&specs[0]);
+	etw_provider_spec_done(&specs[1]);
+}
+
 static void arguments_of_a_provider_that_is_left_out_are_deleted(void **state)
 {
 	struct etw_provider_spec spec;
@@ -721,6 +813,8 @@ int main(void)
 		cmocka_unit_test_setup(a_provider_that_cannot_be_disabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(a_provider_without_a_place_is_said_to_have_none, run_set_up),
+		cmocka_unit_test_setup(a_provider_without_a_place_is_enabled_when_there_is_one,
+				       run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(a_windows_without_containers_has_the_other_properties,
 				       run_reset),
@@ -731,6 +825,8 @@ int main(void)
 		cmocka_unit_test_setup(arguments_reach_the_provider, run_set_up),
 		cmocka_unit_test_setup(
 			changed_arguments_reach_the_provider_as_those_of_a_new_session, run_set_up),
+		cmocka_unit_test_setup(a_change_leaves_a_session_of_another_program_alone,
+				       run_set_up),
 		cmocka_unit_test_setup(arguments_of_a_provider_that_is_left_out_are_deleted,
 				       run_set_up),
 		cmocka_unit_test_setup(

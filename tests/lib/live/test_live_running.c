@@ -74,6 +74,25 @@ static void sessions_are_listed_with_what_they_have_enabled(void **state)
 	etw_running_done(&sessions);
 }
 
+/* "The session name is limited to 1024 characters" ("StartTraceW function", Microsoft Learn). */
+static void a_session_with_the_longest_name_is_listed(void **state)
+{
+	struct etw_running_sessions sessions;
+	struct etw_error err = { 0 };
+	char name[1025];
+
+	(void)state;
+	memset(name, 'n', sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	assert_true(fake_etw_other_start(name, EVENT_TRACE_REAL_TIME_MODE, 0));
+	assert_true(fake_etw_other_start("Apps", EVENT_TRACE_REAL_TIME_MODE, 0));
+	assert_true(etw_running_read(&sessions, &err));
+	assert_int_equal(sessions.count, 2);
+	assert_string_equal(sessions.list[0].name, name);
+	assert_string_equal(sessions.list[1].name, "Apps");
+	etw_running_done(&sessions);
+}
+
 static void all_sessions_of_a_machine_are_listed(void **state)
 {
 	static const struct {
@@ -194,6 +213,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sessions_are_listed_with_what_they_have_enabled,
 						reset, reset),
+		cmocka_unit_test_setup_teardown(a_session_with_the_longest_name_is_listed, reset,
+						reset),
 		cmocka_unit_test_setup_teardown(all_sessions_of_a_machine_are_listed, reset, reset),
 		cmocka_unit_test_setup_teardown(sessions_are_shown_as_a_table_and_as_json, reset,
 						reset),

@@ -104,20 +104,86 @@ static void images_of_a_large_machine_are_not_lost(void **state)
 	fake_etw_reset(NULL);
 }
 
+/* A reload comes when the session is started and not consumed yet. */
+static void a_change_before_the_first_buffer_loses_no_image(void **state)
+{
+	enum { IMAGES = 20000, DC_START = 3 };
+	static const GUID image_class = {
+		0x2cb15d1d, 0x5fc1, 0x11d2, { 0xab, 0xe1, 0x00, 0xa0, 0xc9, 0x11, 0xf5, 0x18 }
+	};
+	static const char payload[160];
+	struct etw_live_change *change;
+	struct run *run = *state;
+
+	for (unsigned i = 0; i < IMAGES; i++) {
+		fake_etw_add_existing(&image_class, DC_START, payload, sizeof payload);
+	}
+	run->options.buffer_size_bytes = 65536;
+	run->options.buffers_min = 8;
+	run->options.buffers_max = 16;
+	run->options.kernel_flags |= ETW_KERNEL_FLAG_IMAGE_LOAD;
+	run_open(run, &run->options);
+	run->options.kernel_flags |= ETW_KERNEL_FLAG_DISK_IO;
+	change = etw_live_change_new(run->source, &run->options, NULL);
+	assert_non_null(change);
+	etw_live_change_apply(change);
+	etw_live_change_free(change);
+	assert_true(os_thread_start(&run->thread, run_source_thread, run, NULL));
+	assert_true(fake_etw_wait_flag("etw_test", ETW_KERNEL_FLAG_IMAGE_LOAD, WAIT_MS));
+	assert_true(fake_etw_wait_flag("etw_test", ETW_KERNEL_FLAG_DISK_IO, WAIT_MS));
+	assert_true(fake_etw_drain("etw_test", WAIT_MS));
+	run_stop(run);
+	assert_int_equal(run_statistics(run).events_lost, 0);
+	assert_int_equal(run->events, IMAGES);
+	run_end(run);
+	fake_etw_reset(NULL);
+}
+
 static void many_processors_need_more_buffers(void **state)
 {
-	static const struct fake_etw_options machine = { .processors = 32 };
-	uint32_t buffers; /* under Windows the processors are the real ones */
+	static const unsigned processors[] = { 8, 32, 256 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof processors / sizeof processors[0]; i++) {
+		uint32_t buffers; /* under Windows the processors are the real ones */
+		struct fake_etw_session session;
+		struct run run;
+
+		fake_etw_reset(&(struct fake_etw_options){ .processors = processors[i] });
+		buffers = 4 * GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+		buffers = buffers > 64 ? buffers : 64;
+		run_begin(&run);
+		run_open(&run, &run.options);
+		assert_true(fake_etw_session("etw_test", &session));
+		assert_in_range(session.minimum_buffers, buffers, 2 * processors[i] + buffers);
+		assert_in_range(session.maximum_buffers, 2 * buffers,
+				2 * processors[i] + 2 * buffers);
+		run_end(&run);
+	}
+}
+
+/* More processors than a group has, which is 64. */
+static void events_of_all_processor_groups_arrive_in_order(void **state)
+{
+	static const struct fake_etw_options machine = { .processors = 256, .manual_flush = true };
+	static const uint16_t order[] = { 255, 0, 64, 63, 128 };
 	struct run *run = *state;
-	struct fake_etw_session session;
 
 	fake_etw_reset(&machine);
-	buffers = 4 * GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
-	buffers = buffers > 64 ? buffers : 64;
-	run_open(run, &run->options);
-	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.minimum_buffers, buffers);
-	assert_int_equal(session.maximum_buffers, 2 * buffers);
+	run_start_and_wait(run, &run->options);
+	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+		assert_int_equal(fake_etw_emit(&(struct fake_etw_event){
+					 .provider = process_class,
+					 .descriptor = { .Opcode = 1, .Version = 4 },
+					 .classic = true,
+					 .processor = order[i] }),
+				 1);
+		fake_etw_flush("etw_test");
+		assert_true(run_wait(run, &run->events, i + 1));
+		assert_int_equal(run->record.processor, order[i]);
+	}
+	run_stop(run);
+	assert_int_equal(run_statistics(run).late_records, 0);
 	run_end(run);
 }
 
@@ -894,6 +960,8 @@ int main(void)
 		cmocka_unit_test_setup(a_private_session_asks_for_what_does_not_lose, run_set_up),
 		cmocka_unit_test_setup(a_session_is_consumed_with_priority, run_set_up),
 		cmocka_unit_test(images_of_a_large_machine_are_not_lost),
+		cmocka_unit_test_setup(events_of_all_processor_groups_arrive_in_order, run_set_up),
+		cmocka_unit_test_setup(a_change_before_the_first_buffer_loses_no_image, run_set_up),
 		cmocka_unit_test_setup(many_processors_need_more_buffers, run_set_up),
 		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_set_up),
 		cmocka_unit_test_setup(an_event_that_another_session_has_no_room_for_arrives,

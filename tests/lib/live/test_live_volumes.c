@@ -642,6 +642,25 @@ static void without_a_list_of_volumes_letters_are_known(void **state)
 	end_live(&side);
 }
 
+/* Windows says that there is more, and not how much. */
+static void an_answer_that_has_no_size_is_none(void **state)
+{
+	static const struct fake_etw_volume volume = { .device = "\\Device\\HarddiskVolume7",
+						       .folders = { "D:\\data\\" } };
+	struct side side;
+
+	(void)state;
+	fake_etw_attach_volume(&volume);
+	fake_etw_fail_always("GetVolumePathNamesForVolumeNameW", ERROR_MORE_DATA);
+	fake_etw_add_service("Dnscache", 8, 5);
+	start_with_services(&side);
+	name_file(7, "\\Device\\HarddiskVolume7\\a");
+	WAIT_UNTIL(works_for(&side, 80, "Dnscache"));
+	fake_etw_fail_never("GetVolumePathNamesForVolumeNameW");
+	WAIT_UNTIL(goes_to(&side, 7, "D:\\\\data"));
+	end_live(&side);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup(test, run_reset_manual)
@@ -666,6 +685,7 @@ int main(void)
 		TEST(more_services_than_one_answer_holds_are_all_known),
 		TEST(without_the_service_manager_services_are_unknown),
 		TEST(without_a_list_of_volumes_letters_are_known),
+		TEST(an_answer_that_has_no_size_is_none),
 	};
 
 	return cmocka_run_group_tests_name("live_volumes", tests, NULL, NULL);
