@@ -59,13 +59,16 @@ bool yaml_expect(struct yaml_reader *in, const struct yaml_node *node, enum yaml
 	static const char *const names[] = {
 		[YAML_TEXT] = "text", [YAML_LIST] = "a list", [YAML_MAP] = "a map"
 	};
+	static const char *const examples[] = {
+		[YAML_TEXT] = "", [YAML_LIST] = " such as [a, b]", [YAML_MAP] = " such as { a: b }"
+	};
 	bool nothing = node->type == YAML_TEXT && node->size == 0 && !node->quoted;
 
 	if (node->type == type && !nothing) {
 		return true;
 	}
-	return yaml_wrong(in, node, "%s: expected %s, found %s", what, names[type],
-			  nothing ? "nothing" : names[node->type]);
+	return yaml_wrong(in, node, "%s: expected %s%s, found %s", what, names[type],
+			  examples[type], nothing ? "nothing" : names[node->type]);
 }
 
 /* ---- words and keys ---- */

@@ -140,6 +140,9 @@ static bool open_sources(struct app *app, struct etw_error *err)
 		return false;
 	}
 	app->runner = runner_new(&runner, err);
+	if (!app->runner && runner.path_count == 0 && err->code == ETW_ERROR_UNSUPPORTED) {
+		error_prefix(err, "no recording is named with --replay.file");
+	}
 	app->health = app->runner ? health_new(&app->setup, app->runner, err) : NULL;
 	return app->health != NULL;
 }

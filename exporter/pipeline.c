@@ -667,6 +667,12 @@ static void add_configured(struct pipeline *pipeline, struct tracker_options *tr
 	tracker->process_memory &= tracker->processes_of_provider;
 	tracker->kernel_subjects =
 		pipeline->options.live ? setup_kernel_subjects(pipeline->options.setup) : 0;
+	if (pipeline->options.attached) {
+		/* Windows lists the processes as the kernel's events do. Whether it has other
+		 * events of the kernel, only these can say. */
+		tracker->attached = true;
+		tracker->kernel_subjects &= SUBJECT_PROCESSES | SUBJECT_THREADS;
+	}
 	if (observer) {
 		tracker->features |= observer->features;
 	}

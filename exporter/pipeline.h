@@ -92,6 +92,7 @@ struct pipeline_options {
 	bool live;          /* the source is a live session, whose events are not trusted */
 	bool first_session; /* of several live sessions: this one shows what there is once, such as
 			       the memory of processes */
+	bool attached;      /* the live session is one that another program controls */
 	uint64_t late_ms; /* how late the source may deliver an event; 0: events come in time order
 			   */
 	struct etw_schema_system system; /* of live sessions only */

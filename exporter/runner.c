@@ -167,6 +167,7 @@ bool runner_make_pipeline(struct session *session, struct etw_error *err)
 		.on_time = runner->options.on_time,
 		.time_context = runner->options.time_context,
 		.live = session->path == NULL,
+		.attached = session->path == NULL && session->started.logger == LOGGER_ATTACH,
 		.first_session = taken.first_session,
 		.late_ms = session->path == NULL ? session->started.flush_ms : 0,
 		.names_only = taken.names_only,

@@ -533,9 +533,9 @@ bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
 		attribute_manifest_class(class->attribution, class, tracker->enabled);
 	} else if (class->schema) {
 		attribute_kernel_class(class->attribution, class);
-		/* A live session knows it from its configuration: a late event must not bring back
-		 * what a reload has switched off. */
-		if (!tracker->options.live) {
+		/* A session of this program has what the configuration says: a late event must not
+		 * bring back what a reload has switched off. */
+		if (!tracker->options.live || tracker->options.attached) {
 			tracker->kernel_subjects |= reported_subject(class);
 		}
 	}

@@ -406,7 +406,7 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 	tracker_forget_record(tracker);
 	take_options(&tracker->options, next);
 	tracker->enabled = tracker_enabled_by(&tracker->options);
-	if (tracker->options.live) {
+	if (tracker->options.live && !tracker->options.attached) {
 		tracker->kernel_subjects = next->kernel_subjects;
 	}
 	if (!tracker->in_first_pass) { /* a first pass still collects changes of all of them */

@@ -380,71 +380,99 @@ struct process_names {
 
 /* Matches the program at the start of a command line if its file name begins with `name`. */
 #define PROGRAM(name) "^\\s*(?>\"[^\"]*\"|.*?" name "[^\\s\"\\\\/]*(?=\\s|$))"
-/* A word, or a text in quotes. */
-#define WORD "(?:\"[^\"]*\"|[^\\s\"]+)"
-/* A path, of which the last component is captured; before is what precedes the component. */
-#define FILE_OF(what) \
-	"(?|\"(?!-)(?:[^\"]*[\\\\/])?(" what ")\"|(?!-)(?:[^\\s\"]*[\\\\/])?(" what "))(?=\\s|$)"
+/* An argument, of which any part may be in quotes. */
+#define WORD "(?:[^\\s\"]|\"[^\"]*\")+"
+/* Matches the arguments before the first one that begins like `option`. */
+#define BEFORE(option) "(?:\\s+(?!" option ")" WORD ")*+\\s+"
+/* Captures a word, or a text in quotes. */
+#define VALUE "(?|\"([^\"]+)\"|([^\\s\"]+))"
+/* A path whose last component is captured, which ends in this way. */
+#define FILE_OF(end)                                                                          \
+	"(?|\"(?!-)(?:[^\"]*[\\\\/])?([^\"\\\\/]+" end ")\"|(?!-)(?:[^\\s\"]*[\\\\/])?([^\\s" \
+	"\"\\\\/]+" end "))(?=\\s|$)"
 
 static const struct {
 	const char *list;
 	struct config_process_name rule;
 } ready[] = {
-	{ "iis", { .image = "w3wp", .command_line = "\\s-ap\\s+\"([^\"]+)\"", .name = "w3wp/$1" } },
+	{ "iis",
+	  { .image = "w3wp",
+	    .command_line = PROGRAM("w3wp") BEFORE("-ap\\s") "-ap\\s+" VALUE,
+	    .name = "w3wp/$1" } },
 	{ "iis",
 	  { .image = "iisexpress",
-	    .command_line = "\\s/site:\"?([^\\s\"]+)",
+	    .command_line = PROGRAM("iisexpress")
+		    BEFORE("\"?/site:") "(?|\"/site:([^\"]+)\"|/site:" VALUE ")",
 	    .name = "iisexpress/$1" } },
 	{ "services",
-	  { .image = "svchost", .command_line = "\\s-s\\s+\"?([^\\s\"]+)", .name = "svchost/$1" } },
+	  { .image = "svchost",
+	    .command_line = PROGRAM("svchost") BEFORE("-s\\s") "-s\\s+" VALUE,
+	    .name = "svchost/$1" } },
 	{ "services",
-	  { .image = "svchost", .command_line = "\\s-k\\s+\"?([^\\s\"]+)", .name = "svchost/$1" } },
-#define JAVA                                                                                       \
-	PROGRAM("java")                                                                            \
-	"(?:\\s+(?:(?:-cp|-classpath|--class-path|-p|--module-path|--upgrade-module-path|"         \
-	"--add-(?:modules|exports|opens|reads)|--limit-modules|--patch-module)\\s+" WORD "|@" WORD \
-	"|-(?!jar\\s|m\\s|-module\\s)(?:[^\\s\"]|\"[^\"]*\")+))*+\\s+"                             \
-	"(?|-jar\\s+" FILE_OF("[^\\s\"\\\\/]+") "|(?:-m|--module)\\s+(?:[\\w.]+/)?([\\w.$]+)"      \
-						"(?=\\s|$)|([\\w.$]+)(?=\\s|$))"
+	  { .image = "svchost",
+	    .command_line = PROGRAM("svchost") BEFORE("-k\\s") "-k\\s+" VALUE,
+	    .name = "svchost/$1" } },
+#define JAVA                                                                               \
+	PROGRAM("java")                                                                    \
+	"(?:\\s+(?:(?:-cp|-classpath|--class-path|-p|--module-path|--upgrade-module-path|" \
+	"--add-(?:modules|exports|opens|reads)|--limit-modules|--patch-module|--source|"   \
+	"--enable-native-access)\\s+" WORD "|@" WORD "|\"-[^\"=:]+[=:][^\"]*\""            \
+	"|-(?!jar\\s|m\\s|-module\\s)" WORD "))*+\\s+"                                     \
+	"(?|-jar\\s+" FILE_OF("") "|(?:-m|--module)\\s+(?:[\\w.]+/)?"                      \
+				  "([\\w.$]+)(?=\\s|$)|([\\w.$]+)(?=\\s|$))"
 	{ "java", { .image = "java", .command_line = JAVA, .name = "java/$1" } },
 	{ "java", { .image = "javaw", .command_line = JAVA, .name = "java/$1" } },
 	{ "sqlserver",
 	  { .image = "sqlservr",
-	    .command_line = "\\s-s\\s*\"?([\\w$#]+)",
+	    .command_line = PROGRAM("sqlservr") BEFORE("-s") "-s\\s*\"?([\\w$#]+)",
 	    .name = "sqlservr/$1" } },
 	{ "sqlserver",
 	  { .image = "sqlagent",
-	    .command_line = "\\s-i\\s*\"?([\\w$#]+)",
+	    .command_line = PROGRAM("sqlagent") BEFORE("-i") "-i\\s*\"?([\\w$#]+)",
 	    .name = "sqlagent/$1" } },
 	{ "dotnet",
 	  { .image = "dotnet",
 	    .command_line = PROGRAM("dotnet") "(?:\\s+(?:exec(?=\\s)|--(?:depsfile|runtimeconfig|"
 					      "additionalprobingpath|additional-deps|fx-version|"
-					      "roll-forward)\\s+" WORD
-					      "))*+\\s+" FILE_OF("[^\\s\"\\\\/]+\\.dll"),
+					      "roll-forward(?:-on-no-candidate-fx)?)\\s+" WORD
+					      "))*+\\s+" FILE_OF("\\.dll"),
 	    .name = "dotnet/$1" } },
-	{ "python",
-	  { .image = "py*",
-	    .command_line = PROGRAM(
-		    "py") "(?:\\s+(?:-[WX]\\s*[^\\s\"]+|-[23][\\d.]*(?:-\\d+)?(?=\\s)|"
-			  "-[bdeihoqsuv]+(?=\\s)))*+\\s+(?|-m\\s+([\\w.]+)(?=\\s|$)|" FILE_OF(
-				  "[^\\s\"\\\\/]+\\.pyw?") ")",
-	    .name = "python/$1" } },
+/* A program that pip has made of a script starts python with its own path, which ends in ".exe". */
+#define PYTHON(image_name)                                                                                                    \
+	{                                                                                                                     \
+		"python",                                                                                                     \
+		{                                                                                                             \
+			.image = image_name,                                                                                  \
+			.command_line = PROGRAM(                                                                              \
+				"py") "(?:\\s+(?:-[WX]\\s*" WORD                                                              \
+				      "|-V:[^\\s\"]+|-[23][\\d.]*(?:-\\d+)?(?=\\s)|"                                          \
+				      "-[bdehiopqrstuv]+(?=\\s)))*+\\s+(?|-[bdehiopqrstuv]*m\\s+([\\w.]+)(?=\\s|$)|" FILE_OF( \
+					      "\\.(?:py[cwz]?|exe)") ")",                                                     \
+			.name = "python/$1"                                                                                   \
+		}                                                                                                             \
+	}
+	PYTHON("py"),
+	PYTHON("pyw"),
+	PYTHON("python*"),
+	PYTHON("pypy*"),
 	{ "node",
 	  { .image = "node",
 	    .command_line =
 		    PROGRAM("node") "(?:\\s+(?:(?:-r|--require|--import|--loader|"
-				    "--experimental-loader|--conditions|--env-file)\\s+" WORD
-				    "|--(?!eval|print)[^\\s\"]+))*+\\s+" FILE_OF(
-					    "[^\\s\"\\\\/]+\\.[cm]?[jt]s"),
+				    "--experimental-loader|-C|--conditions|--env-file|--title|"
+				    "--unhandled-rejections|--icu-data-dir|--openssl-config|"
+				    "--test-reporter)\\s+" WORD
+				    "|--(?!eval|print)[^\\s\"]+))*+\\s+" FILE_OF("\\.[cm]?[jt]s"),
 	    .name = "node/$1" } },
-#define BROWSER(image_name)                                                         \
-	{                                                                           \
-		"chrome",                                                           \
-		{                                                                   \
-			.image = image_name, .command_line = "\\s--type=([\\w-]+)", \
-			.name = image_name "/$1"                                    \
-		}                                                                   \
+#define BROWSER(image_name)                                                                    \
+	{                                                                                      \
+		"chrome",                                                                      \
+		{                                                                              \
+			.image = image_name,                                                   \
+			.command_line = PROGRAM(image_name) "(?:\\s+(?=\"?--)(?!--type=)" WORD \
+							    ")*+\\s+--type=([\\w-]+)",         \
+			.name = image_name "/$1"                                               \
+		}                                                                              \
 	}
 	BROWSER("chrome"),
 	BROWSER("msedge"),

@@ -103,6 +103,9 @@ struct tracker_options {
 	 * sessions. Of a recording the tracker notices it by the first event, or in the first
 	 * pass. */
 	uint32_t kernel_subjects;
+	/* The live session is that of another program, which decides about its events: the first
+	 * event of the kernel adds its subject to kernel_subjects, as in a recording. */
+	bool attached;
 };
 
 struct tracker *tracker_new(const struct tracker_options *options, struct etw_error *err);

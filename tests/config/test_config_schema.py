@@ -263,7 +263,7 @@ RIGHT_COLLECTORS = [
     ("[lower]", "[hex, lower, basename, directory, extension, drive, { regex: '^(a)', replace: '$1' }, { regex: b, replace: }]"),
     ("[lower]", "[ntstatus]"),
     ("[lower]", "[win32_error]"),
-    *(("[lower]", f"[{decoder}]") for decoder in ("bits", "ip", "network", "port", "guid", "sid", "hresult")),
+    *(("[lower]", f"[{decoder}]") for decoder in ("bits", "ip", "network", "port", "service_port", "guid", "sid", "hresult")),
     ("[lower]", "[{ bits: { 1: read, 0x8000: write } }, lower]"),
     ("help: Of the test.\n    labels", "help: Of the test.\n    max_series: 10\n    labels"),
     ("{ field: IrpFlags, has: 0x1 }", ""),

@@ -52,14 +52,14 @@ static void errors_name_file_line_and_column_of_path_groups(void **state)
 	static const struct {
 		const char *text, *sentence;
 	} cases[] = {
-		{ "path_groups: logs\n", "1:14: path_groups: expected a list, found text" },
-		{ "path_groups: [logs]\n", "1:15: path_groups: expected a map, found text" },
+		{ "path_groups: logs\n", "1:14: path_groups: expected a list such as [a, b], found text" },
+		{ "path_groups: [logs]\n", "1:15: path_groups: expected a map such as { a: b }, found text" },
 		{ "path_groups: [{ name: a }]\n", "1:15: path_groups: 'match' is missing" },
 		{ "path_groups: [{ match: ['**'] }]\n", "1:15: path_groups: 'name' is missing" },
 		{ "path_groups: [{ name: a, matches: ['**'] }]\n",
 		  "1:26: unknown key 'matches'; did you mean 'match'?" },
 		{ "path_groups: [{ name: a, match: '**' }]\n",
-		  "1:33: match: expected a list, found text" },
+		  "1:33: match: expected a list such as [a, b], found text" },
 		{ "path_groups: [{ name: a, match: [] }]\n",
 		  "1:33: match: from 1 to 256 patterns" },
 		{ "path_groups:\n  - name: a\n    match: ['**', 'logs\\*']\n",

@@ -68,7 +68,7 @@ static void errors_name_file_line_and_column_of_process_names(void **state)
 	static const struct {
 		const char *text, *sentence;
 	} cases[] = {
-		{ "process_names: iis\n", "1:16: process_names: expected a list, found text" },
+		{ "process_names: iis\n", "1:16: process_names: expected a list such as [a, b], found text" },
 		{ "process_names: [isi]\n",
 		  "1:17: unknown process_names 'isi'; did you mean 'iis'?" },
 		{ "process_names: [{ name: a }]\n",

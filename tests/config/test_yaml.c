@@ -411,7 +411,7 @@ static void values_that_have_not_the_shape_are_refused_with_a_reason(void **stat
 	static const struct {
 		const char *text, *error;
 	} cases[] = {
-		{ "- 1", "f.yaml:1:1: the test: expected a map, found a list" },
+		{ "- 1", "f.yaml:1:1: the test: expected a map such as { a: b }, found a list" },
 		{ "text: ''", "f.yaml:1:7: text: expected 1 to 4 bytes" },
 		{ "text: 12345", "f.yaml:1:7: text: expected 1 to 4 bytes" },
 		{ "text:", "f.yaml:1:6: text: expected text, found nothing" },
@@ -436,13 +436,13 @@ static void values_that_have_not_the_shape_are_refused_with_a_reason(void **stat
 		{ "on: 'true'", "f.yaml:1:5: on: expected on or off, found 'true'" },
 		{ "colour: gren", "f.yaml:1:9: unknown colour 'gren'; did you mean 'green'?" },
 		{ "colour: blue", "f.yaml:1:9: unknown colour 'blue'; known: red, green" },
-		{ "list: 1", "f.yaml:1:7: list: expected a list, found text" },
+		{ "list: 1", "f.yaml:1:7: list: expected a list such as [a, b], found text" },
 		{ "list: []", "f.yaml:1:7: list: from 1 to 3 numbers" },
 		{ "list: [1, 2, 3, 4]", "f.yaml:1:7: list: from 1 to 3 numbers" },
 		{ "list: [1, x]", "f.yaml:1:11: list: 'x' is not a whole number from 0" },
 		{ "names: {}", "f.yaml:1:8: names: an empty list" },
 		{ "names: { a: [] }", "f.yaml:1:13: a: expected text, found a list" },
-		{ "within: 3", "f.yaml:1:9: within: expected a map, found text" },
+		{ "within: 3", "f.yaml:1:9: within: expected a map such as { a: b }, found text" },
 		{ "within: { a: 3 }", "f.yaml:1:11: 'a' is only allowed with 'b'" },
 		{ "within: { a: 3, b: 2 }", "f.yaml:1:1: a is above b" },
 		{ "wihtin: {}", "f.yaml:1:1: unknown key 'wihtin'; did you mean 'within'?" },

@@ -490,12 +490,14 @@ static inline enum event_result apply_rule(struct rule_engine *engine,
 	if (cache->state == VALUE_CUT) {
 		return CUT_SHORT;
 	}
-	if (!rule->plain) {
+	if (!rule->plain && !rule->observes) {
 		return add_amount(engine, compiled, rule, record);
 	}
 	cells = get_cells(engine, compiled, rule);
-	if (cells) {
+	if (cells && rule->plain) {
 		cell_add(cells, amount);
+	} else if (cells) {
+		cells_observe(rule->family, engine->shard, cells, amount);
 	}
 	return APPLIED;
 }

@@ -513,14 +513,16 @@ static bool always_fits(const struct value *value)
 /* Sets the pointers of a rule. Call it after link_cache() of its cache. */
 static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rule)
 {
-	bool counter = rule->op == GAUGE_NONE && !rule->histogram;
+	bool unchanged;
 
 	rule->cache = &compiled->caches[rule->cache_index];
 	if (rule->amount_type != AMOUNT_ONE) {
 		rule->value = &compiled->values[rule->value_index];
 	}
-	rule->plain = counter && rule->amount_type < AMOUNT_REAL && !rule->duration &&
-		      (!rule->value || (rule->factor == 1 && always_fits(rule->value)));
+	unchanged = rule->op == GAUGE_NONE && rule->amount_type < AMOUNT_REAL && !rule->duration &&
+		    (!rule->value || (rule->factor == 1 && always_fits(rule->value)));
+	rule->plain = unchanged && !rule->histogram;
+	rule->observes = unchanged && rule->histogram;
 }
 
 static void link_cache(struct compiled_rules *compiled, struct block *block,

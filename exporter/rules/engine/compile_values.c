@@ -487,6 +487,9 @@ static enum rule_result compile_label(struct builder *builder, const struct labe
 	compiled.plain = value->form == FORM_ID && label->source == LABEL_FIELD;
 	compiled.process = compiled.plain && value->type == VALUE_DERIVED &&
 			   value->read.row->role == ROLE_PROCESS;
+	if (label->step_count > 0 && value->form == FORM_NUMBER) {
+		compiled.same = label->steps[0].decoder->same;
+	}
 	result = map_numbers(builder, value, &compiled);
 	if (result == RULE_APPLIES && value->type == VALUE_CONSTANT) {
 		set->ids[position] = compiled.plain ?

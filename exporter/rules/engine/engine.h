@@ -58,7 +58,7 @@ struct value {
 };
 
 /* A direct-mapped cache: a key has one place, and its result replaces the one there. */
-enum { CACHE_SIZE = 32 };
+enum { CACHE_BITS = 5, CACHE_SIZE = 1 << CACHE_BITS };
 
 struct cache {
 	uint64_t keys[CACHE_SIZE];
@@ -100,6 +100,7 @@ struct compiled_label {
 	uint64_t owner;                 /* unique number within the engine, for text_entry */
 	struct number_literal *numbers; /* keys of a map as numbers, for FORM_NUMBER */
 	struct cache *cache; /* ids by value, for FORM_NUMBER and FORM_ID; NULL: no cache */
+	uint64_t (*same)(const struct decoded *from); /* of the decoder, for FORM_NUMBER; or NULL */
 };
 
 /* Which labels distinguish the entries of a label-set cache, and so how an entry is found. */
@@ -180,6 +181,7 @@ struct compiled_rule {
 	uint8_t op;          /* enum gauge_op */
 	bool histogram;
 	bool plain;        /* a counter that adds 1, or a field without conversion */
+	bool observes;     /* a histogram of the same */
 	bool duration;     /* the value is a duration that duration_judge() must check */
 	uint8_t seen_mask; /* enum event_result bits that decide the outcome */
 	uint32_t number;   /* number of the rule in the set */

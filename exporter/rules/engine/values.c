@@ -235,12 +235,14 @@ enum value_state value_read(struct rule_engine *engine, struct compiled_rules *c
 typedef uint32_t compute_result(struct rule_engine *engine, const void *what,
 				const struct value *value);
 
-/* Returns the result for a number or label id, by way of a direct-mapped cache. */
-static uint32_t resolve_value(struct rule_engine *engine, struct cache *cache,
-			      const struct value *value, compute_result *compute, const void *what)
+/* Returns the result for a number or label id, by way of a direct-mapped cache. key: the number,
+ * or one that stands for all those with the same result. */
+static inline uint32_t resolve_value(struct rule_engine *engine, struct cache *cache, uint64_t key,
+				     const struct value *value, compute_result *compute,
+				     const void *what)
 {
-	uint64_t key = value->read.number;
-	unsigned place = (unsigned)(hash_u64(key) % CACHE_SIZE);
+	/* The product's highest bits depend on all bits of the key. */
+	unsigned place = (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS));
 	uint32_t result;
 
 	if ((cache->used & UINT32_C(1) << place) != 0 && cache->keys[place] == key) {
@@ -483,8 +485,8 @@ bool condition_holds(struct rule_engine *engine, const struct compiled_condition
 	case FORM_NUMBER:
 		return number_holds(condition, value);
 	case FORM_ID:
-		return resolve_value(engine, condition->cache, value, compute_verdict, condition) !=
-		       0;
+		return resolve_value(engine, condition->cache, value->read.number, value,
+				     compute_verdict, condition) != 0;
 	case FORM_TEXT:
 		break;
 	}
@@ -552,6 +554,17 @@ static uint32_t compute_id(struct rule_engine *engine, const void *what, const s
 	return label_compute(engine, what, value);
 }
 
+/* Returns the number under which the label of a number is cached. */
+static inline uint64_t cached_number(const struct compiled_label *label, const struct value *value)
+{
+	const struct decoded from = { .field = value->field,
+				      .is_number = true,
+				      .is_signed = value->is_signed,
+				      .number = value->read.number };
+
+	return label->same ? label->same(&from) : value->read.number;
+}
+
 /* Returns the label id of the value, from the cache or computed. */
 static uint32_t label_resolve(struct rule_engine *engine, const struct compiled_label *label,
 			      const struct value *value)
@@ -561,7 +574,8 @@ static uint32_t label_resolve(struct rule_engine *engine, const struct compiled_
 	}
 	return value->form == FORM_TEXT ?
 		       resolve_text(engine, label->owner, value, compute_id, label) :
-		       resolve_value(engine, label->cache, value, compute_id, label);
+		       resolve_value(engine, label->cache, cached_number(label, value), value,
+				     compute_id, label);
 }
 
 void label_read(struct rule_engine *engine, struct compiled_rules *compiled,

@@ -35,6 +35,9 @@
 enum {
 	SOCKADDR_IN_SIZE = 16,
 	TEXT_MOST = 64, /* bytes of the text of a GUID */
+	/* Systems choose the port of a client from here on: Linux ("ip_local_port_range",
+	 * kernel.org), and Windows from 49152 on. */
+	DYNAMIC_PORT = 32768,
 };
 
 static void add_unknown(struct etw_text *out)
@@ -566,12 +569,20 @@ static void decode_network(const struct decoded *from, struct etw_text *out)
 	text_add_string(out, is_ip6 ? "/64" : "/24");
 }
 
+/* The addresses of a network that are numbers are one number: their lowest byte is the first. */
+static uint64_t same_network(const struct decoded *from)
+{
+	uint64_t number = field_bits(from);
+
+	return number <= UINT32_MAX ? number & 0xffffff : number;
+}
+
 /*
- * Writes a port in decimal. It reads a number of 16 bits in network order (a field that its layout
- * calls a port has been converted already), a socket address, or text: "80", "10.0.0.1:80",
- * "[::1]:80".
+ * Returns a port, or a greater number if there is none. It reads a number of 16 bits in network
+ * order (a field that its layout calls a port has been converted already), a socket address, or
+ * text: "80", "10.0.0.1:80", "[::1]:80".
  */
-static void decode_port(const struct decoded *from, struct etw_text *out)
+static uint64_t read_port(const struct decoded *from)
 {
 	const char *address, *at;
 	uint64_t port = UINT64_MAX;
@@ -591,10 +602,41 @@ static void decode_port(const struct decoded *from, struct etw_text *out)
 		   split_address(from, &address, &size, &at) && at) {
 		parse_u64(at, (size_t)(from->text + from->size - at), &port);
 	}
+	return port;
+}
+
+static void add_port(uint64_t port, struct etw_text *out)
+{
 	if (port > UINT16_MAX) {
 		add_unknown(out);
 	} else {
 		text_add_u64(out, port);
+	}
+}
+
+/* Writes a port in decimal. */
+static void decode_port(const struct decoded *from, struct etw_text *out)
+{
+	add_port(read_port(from), out);
+}
+
+/* Returns the lowest one for all dynamic ports, and others as they are. */
+static uint64_t same_service_port(const struct decoded *from)
+{
+	uint64_t port = read_port(from);
+
+	return port >= DYNAMIC_PORT && port <= UINT16_MAX ? DYNAMIC_PORT : port;
+}
+
+/* Writes a port as `port` does, but one word for the dynamic ones. */
+static void decode_service_port(const struct decoded *from, struct etw_text *out)
+{
+	uint64_t port = same_service_port(from);
+
+	if (port == DYNAMIC_PORT) {
+		text_add_string(out, "dynamic");
+	} else {
+		add_port(port, out);
 	}
 }
 
@@ -739,23 +781,24 @@ static void decode_regex(const struct decoded *from, struct etw_text *out)
 
 /* The decoders, in the order in which messages list them. */
 static const struct decoder decoders[] = {
-	{ "hex", READS_NUMBERS, decode_hex, false, NULL },
-	{ "lower", READS_TEXT, decode_lower, false, NULL },
-	{ "basename", READS_TEXT, decode_basename, false, NULL },
-	{ "directory", READS_TEXT, decode_directory, false, NULL },
-	{ "extension", READS_TEXT, decode_extension, false, NULL },
-	{ "drive", READS_TEXT, decode_drive, false, NULL },
-	{ "ntstatus", READS_NUMBERS, decode_ntstatus, false, ntstatus_text_at },
-	{ "win32_error", READS_NUMBERS, decode_win32_error, false, NULL },
-	{ "irp_major", READS_NUMBERS, decode_irp_major, false, NULL },
-	{ "bits", READS_NUMBERS, decode_bits, false, NULL },
-	{ "ip", READS_ALL, decode_ip, false, NULL },
-	{ "network", READS_ALL, decode_network, false, NULL },
-	{ "port", READS_ALL, decode_port, false, NULL },
-	{ "guid", READS_BYTES, decode_guid, false, NULL },
-	{ "sid", READS_BYTES, decode_sid, false, NULL },
-	{ "hresult", READS_NUMBERS, decode_hresult, false, NULL },
-	{ "regex", READS_TEXT, decode_regex, true, NULL },
+	{ "hex", READS_NUMBERS, decode_hex, false, NULL, NULL },
+	{ "lower", READS_TEXT, decode_lower, false, NULL, NULL },
+	{ "basename", READS_TEXT, decode_basename, false, NULL, NULL },
+	{ "directory", READS_TEXT, decode_directory, false, NULL, NULL },
+	{ "extension", READS_TEXT, decode_extension, false, NULL, NULL },
+	{ "drive", READS_TEXT, decode_drive, false, NULL, NULL },
+	{ "ntstatus", READS_NUMBERS, decode_ntstatus, false, ntstatus_text_at, NULL },
+	{ "win32_error", READS_NUMBERS, decode_win32_error, false, NULL, NULL },
+	{ "irp_major", READS_NUMBERS, decode_irp_major, false, NULL, NULL },
+	{ "bits", READS_NUMBERS, decode_bits, false, NULL, NULL },
+	{ "ip", READS_ALL, decode_ip, false, NULL, NULL },
+	{ "network", READS_ALL, decode_network, false, NULL, same_network },
+	{ "port", READS_ALL, decode_port, false, NULL, NULL },
+	{ "service_port", READS_ALL, decode_service_port, false, NULL, same_service_port },
+	{ "guid", READS_BYTES, decode_guid, false, NULL, NULL },
+	{ "sid", READS_BYTES, decode_sid, false, NULL, NULL },
+	{ "hresult", READS_NUMBERS, decode_hresult, false, NULL, NULL },
+	{ "regex", READS_TEXT, decode_regex, true, NULL, NULL },
 };
 
 const struct decoder *decoder_at(unsigned number)

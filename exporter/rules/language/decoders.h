@@ -45,6 +45,9 @@ struct decoder {
 	/* Returns the texts that it can make of numbers, each once; NULL after the last. The
 	 * member is NULL if these texts cannot be listed. */
 	const char *(*text_at)(size_t index);
+	/* Numbers for which it returns the same become the same text, so that a cache needs one
+	 * place for them. NULL: it is the number itself. */
+	uint64_t (*same)(const struct decoded *from);
 };
 
 /* Returns the decoder with this index, in table order; NULL after the last. */

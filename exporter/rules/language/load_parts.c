@@ -370,7 +370,7 @@ static const struct yaml_shape decoder_word_shape = {
 	.type = SHAPE_WORD,
 	.word = decoder_word,
 	.pattern = "^[a-z][a-z0-9_]*$", /* the names of `decoders` */
-	.help = "For numbers: hex, ntstatus, win32_error, irp_major, hresult, bits. For numbers, binary data and text: ip, network, port. For binary data and text: guid, sid. For text: lower, basename, directory, extension, drive.",
+	.help = "For numbers: hex, ntstatus, win32_error, irp_major, hresult, bits. For numbers, binary data and text: ip, network, port, service_port. For binary data and text: guid, sid. For text: lower, basename, directory, extension, drive.",
 };
 
 static const struct named_decoder *find_named(const struct collector *collector, const char *name)

@@ -82,6 +82,12 @@ static void numbers_are_read(void **state)
 		{ "port", &port, 80, "80" },
 		{ "port", &u64, 0xbb01, "443" },
 		{ "port", &u64, 0x10000, "_unknown" },
+		{ "service_port", &plain_u16, 0x5000, "80" },
+		{ "service_port", &port, 32767, "32767" },
+		{ "service_port", &port, 32768, "dynamic" },
+		{ "service_port", &port, 65535, "dynamic" },
+		{ "service_port", &u64, 0x0080, "dynamic" }, /* 32768 in network order */
+		{ "service_port", &u64, 0x10000, "_unknown" },
 		{ "hresult", &i32, 0, "success" },
 		{ "hresult", &i32, 1, "false" },
 		{ "hresult", &i32, 0x00040000, "success" },
@@ -209,6 +215,10 @@ static void text_is_read(void **state)
 		{ "port", "10.0.0.1:65536", "_unknown" },
 		{ "port", "10.0.0.1:", "_unknown" },
 		{ "port", "", "_unknown" },
+		{ "service_port", "10.0.0.1:80", "80" },
+		{ "service_port", "10.0.0.1:49152", "dynamic" },
+		{ "service_port", "10.0.0.1:65536", "_unknown" },
+		{ "service_port", "::1", "_unknown" },
 		{ "guid", "{12345678-9ABC-DEF0-0102-030405060708}",
 		  "12345678-9abc-def0-0102-030405060708" },
 		{ "guid", "12345678-9abc", "_unknown" },
@@ -315,6 +325,46 @@ static void text_is_cut_between_characters(void **state)
 	}
 }
 
+/* A cache of labels has one place for numbers that are the same to a decoder, so that their texts
+ * must not differ. */
+static void numbers_that_are_the_same_become_one_text(void **state)
+{
+	static const struct {
+		const char *decoder;
+		const struct etw_field *field;
+		uint64_t first, step;
+	} cases[] = {
+		{ "service_port", &port, 0, 1 },
+		{ "service_port", &plain_u16, 0, 1 },
+		{ "network", &u64, 0x0100030a, 0xe000 },
+		{ "network", &i32, (uint64_t)INT32_MIN, 0x8000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct decode_step step = { .decoder = decoder_find(cases[i].decoder) };
+		struct decoded from = { .step = &step, .field = cases[i].field, .is_number = true };
+		char texts[2][32] = { "", "" };
+		uint64_t same[2] = { 0 };
+		struct etw_text out = { 0 };
+
+		from.is_signed = cases[i].field == &i32;
+		for (uint64_t n = 0; n < 0x10000; n++) {
+			from.number = cases[i].first + n * cases[i].step;
+			same[n % 2] = step.decoder->same(&from);
+			text_clear(&out);
+			step.decoder->decode(&from, &out);
+			snprintf(texts[n % 2], sizeof texts[0], "%s", out.data);
+			if (n > 0 && same[0] == same[1]) {
+				assert_string_equal(texts[0], texts[1]);
+			} else if (n > 0) {
+				assert_string_not_equal(texts[0], texts[1]);
+			}
+		}
+		text_free(&out);
+	}
+}
+
 static void bits_have_names(void **state)
 {
 	static struct map_entry names[] = {
@@ -353,6 +403,7 @@ int main(void)
 		cmocka_unit_test(text_is_read),
 		cmocka_unit_test(text_with_a_nul_is_neither_address_nor_sid),
 		cmocka_unit_test(text_is_cut_between_characters),
+		cmocka_unit_test(numbers_that_are_the_same_become_one_text),
 		cmocka_unit_test(bits_have_names),
 	};
 

@@ -74,7 +74,7 @@ static void a_collector_has_name_help_and_default(void **state)
 {
 	static const struct refusal cases[] = {
 		{ "", "x.yaml:1:1: collector: 'collector' is missing" },
-		{ "- a", "x.yaml:1:1: a collector: expected a map, found a list" },
+		{ "- a", "x.yaml:1:1: a collector: expected a map such as { a: b }, found a list" },
 		{ "collector: x\n", "x.yaml:1:1: collector: 'help' is missing" },
 		{ "collector: x\nhelp: h\n", "x.yaml:1:1: collector: 'default' is missing" },
 		{ "collector: y\nhelp: h\ndefault: on\n",
@@ -89,7 +89,7 @@ static void a_collector_has_name_help_and_default(void **state)
 		{ HEAD "colour: red\n",
 		  "x.yaml:4:1: unknown key 'colour'; known: collector, help, default, needs, decoders, pairs, metrics" },
 		{ HEAD "need: {}\n", "x.yaml:4:1: unknown key 'need'; did you mean 'needs'?" },
-		{ HEAD "metrics: {}\n", "x.yaml:4:10: metrics: expected a list, found a map" },
+		{ HEAD "metrics: {}\n", "x.yaml:4:10: metrics: expected a list such as [a, b], found a map" },
 	};
 
 	(void)state;
@@ -101,11 +101,11 @@ static void a_collector_has_name_help_and_default(void **state)
 static void needs_are_flags_and_providers(void **state)
 {
 	static const struct refusal cases[] = {
-		{ HEAD "needs: [DISK_IO]\n", "x.yaml:4:8: needs: expected a map, found a list" },
+		{ HEAD "needs: [DISK_IO]\n", "x.yaml:4:8: needs: expected a map such as { a: b }, found a list" },
 		{ HEAD "needs: { kernels: [] }\n",
 		  "x.yaml:4:10: unknown key 'kernels'; did you mean 'kernel'?" },
 		{ HEAD "needs: { kernel: DISK_IO }\n",
-		  "x.yaml:4:18: kernel: expected a list, found text" },
+		  "x.yaml:4:18: kernel: expected a list such as [a, b], found text" },
 		{ HEAD "needs: { kernel: [DISKIO] }\n",
 		  "x.yaml:4:19: unknown kernel flag 'DISKIO'; did you mean 'DISK_IO'?" },
 		{ HEAD "needs: { providers: [':4'] }\n",
@@ -198,13 +198,13 @@ static void a_metric_has_name_type_help_and_events(void **state)
 static void a_pair_has_start_stop_and_key(void **state)
 {
 	static const struct refusal cases[] = {
-		{ PAIR("[]"), "x.yaml:9:51: pair: expected a map, found a list" },
+		{ PAIR("[]"), "x.yaml:9:51: pair: expected a map such as { a: b }, found a list" },
 		{ PAIR("{}"), "x.yaml:9:51: pair: 'start' is missing" },
 		{ PAIR("{ start: Process/Start }"), "x.yaml:9:51: pair: 'key' is missing" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop }"),
 		  "x.yaml:9:51: pair: 'key' is missing" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: ProcessId }"),
-		  "x.yaml:9:100: key: expected a list, found text" },
+		  "x.yaml:9:100: key: expected a list such as [a, b], found text" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [] }"),
 		  "x.yaml:9:100: key: from 1 to 8 fields" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [Disk] }"),
@@ -228,7 +228,7 @@ static void a_pair_has_start_stop_and_key(void **state)
 		{ SECONDS
 		  "  - { event: Registry/37, value: Duration, pair: { start: Registry/30, stop: Registry/37, key: [Hive] } }\n",
 		  "x.yaml:9:97: key 'Hive' is text at the start, a number at the stop" },
-		{ CARRY("carry: []"), "x.yaml:9:119: carry: expected a map, found a list" },
+		{ CARRY("carry: []"), "x.yaml:9:119: carry: expected a map such as { a: b }, found a list" },
 		{ CARRY("carry: {}"), "x.yaml:9:119: carry: from 1 to 4 labels" },
 		{ CARRY("carry: { a: Cpu, b: Cpu, c: Cpu, d: Cpu, e: Cpu }"),
 		  "x.yaml:9:119: carry: from 1 to 4 labels" },
@@ -286,7 +286,7 @@ static void a_pair_has_start_stop_and_key(void **state)
 static void an_event_is_one_that_exists(void **state)
 {
 	static const struct refusal cases[] = {
-		{ EVENTS "  - DiskIo/Read\n", "x.yaml:9:5: events: expected a map, found text" },
+		{ EVENTS "  - DiskIo/Read\n", "x.yaml:9:5: events: expected a map such as { a: b }, found text" },
 		{ EVENTS "  - {}\n", "x.yaml:9:5: events: 'event' is missing" },
 		{ EVENTS "  - { event: DiskIo/Raed }\n",
 		  "x.yaml:9:14: unknown event 'DiskIo/Raed'; did you mean 'DiskIo/Read'?" },
@@ -461,7 +461,7 @@ static void buckets_rise_in_the_familys_unit(void **state)
 		const char *error;
 	} cases[] = {
 		{ "", "x.yaml:5:3: histogram: 'buckets' is missing" },
-		{ "  buckets: 3\n", "x.yaml:8:12: buckets: expected a list, found text" },
+		{ "  buckets: 3\n", "x.yaml:8:12: buckets: expected a list such as [a, b], found text" },
 		{ "  buckets: []\n", "x.yaml:8:12: buckets: from 1 to 64 bounds" },
 		{ "  buckets: [1, x]\n", "x.yaml:8:16: buckets: 'x' is not a number" },
 		{ "  buckets: [1, nan]\n", "x.yaml:8:16: buckets: 'nan' is not a number" },
@@ -540,7 +540,7 @@ static void conditions_fit_the_type_of_their_field(void **state)
 #define WHERE(condition) EVENTS "  - { event: Image/Load, where: [" condition "] }\n"
 	static const struct refusal cases[] = {
 		{ EVENTS "  - { event: Image/Load, where: { field: ImageSize, eq: 1 } }\n",
-		  "x.yaml:9:33: where: expected a list, found a map" },
+		  "x.yaml:9:33: where: expected a list such as [a, b], found a map" },
 		{ WHERE("{ eq: 1 }"), "x.yaml:9:34: where: 'field' is missing" },
 		{ WHERE("{ field: ImageSize }"),
 		  "x.yaml:9:34: where: a comparison such as 'eq' is missing" },
@@ -555,7 +555,7 @@ static void conditions_fit_the_type_of_their_field(void **state)
 		{ WHERE("{ field: ImageSize, in: [1, big] }"),
 		  "x.yaml:9:62: 'big' is not a number, as field 'ImageSize' is" },
 		{ WHERE("{ field: ImageSize, in: 1 }"),
-		  "x.yaml:9:58: in: expected a list, found text" },
+		  "x.yaml:9:58: in: expected a list such as [a, b], found text" },
 		{ WHERE("{ field: ImageSize, in: [] }"), "x.yaml:9:58: in: an empty list" },
 		{ WHERE("{ field: ImageSize, eq: [1] }"),
 		  "x.yaml:9:58: eq: expected text, found a list" },
@@ -606,7 +606,7 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 {
 	static const struct refusal cases[] = {
 		{ METRIC "  labels: [a]\n  events: [{ event: DiskIo/Read }]\n",
-		  "x.yaml:8:11: labels: expected a map, found a list" },
+		  "x.yaml:8:11: labels: expected a map such as { a: b }, found a list" },
 		{ LABELS "    1a: Process\n", "x.yaml:10:5: '1a' is not the name of a label" },
 		{ LABELS "    __a: Process\n", "x.yaml:10:5: '__a' is not the name of a label" },
 		{ LABELS "    le: Process\n", "x.yaml:10:5: label 'le' is reserved by Prometheus" },
@@ -632,13 +632,13 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		{ LABELS "    a: { field: Cpu, map: { one: a }, default: b }\n",
 		  "x.yaml:10:29: 'one' is not a number, as field 'Cpu' is" },
 		{ LABELS "    a: { field: Cpu, decode: hex }\n",
-		  "x.yaml:10:30: decode: expected a list, found text" },
+		  "x.yaml:10:30: decode: expected a list such as [a, b], found text" },
 		{ LABELS "    a: { field: Cpu, decode: [] }\n",
 		  "x.yaml:10:30: decode: from 1 to 16 decoders" },
 		{ LABELS "    a: { field: Cpu, decode: [hxe] }\n",
 		  "x.yaml:10:31: unknown decoder 'hxe'; did you mean 'hex'?" },
 		{ LABELS "    a: { field: Cpu, decode: [regex] }\n",
-		  "x.yaml:10:31: unknown decoder 'regex'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, guid, sid, hresult" },
+		  "x.yaml:10:31: unknown decoder 'regex'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, service_port, guid, sid, hresult" },
 		{ LABELS "    a: { field: Cpu, decode: [sid] }\n",
 		  "x.yaml:10:31: decoder 'sid' cannot read a number" },
 		{ LABELS "    a: { field: Cpu, decode: [guid] }\n",
@@ -648,7 +648,7 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		{ LABELS "    a: { field: Process, decode: [hresult] }\n",
 		  "x.yaml:10:35: decoder 'hresult' cannot read text" },
 		{ LABELS "    a: { field: Cpu, decode: [{ bits: [1] }] }\n",
-		  "x.yaml:10:39: bits: expected a map, found a list" },
+		  "x.yaml:10:39: bits: expected a map such as { a: b }, found a list" },
 		{ LABELS "    a: { field: Cpu, decode: [{ bits: {} }] }\n",
 		  "x.yaml:10:39: bits: from 1 to 64 entries" },
 		{ LABELS "    a: { field: Cpu, decode: [{ bits: { 0: none } }] }\n",
@@ -726,7 +726,7 @@ static void a_list_of_decoders_may_have_a_name(void **state)
 {
 	static const struct refusal cases[] = {
 		{ HEAD "decoders: [lower]\n",
-		  "x.yaml:4:11: decoders: expected a map, found a list" },
+		  "x.yaml:4:11: decoders: expected a map such as { a: b }, found a list" },
 		{ HEAD "decoders: {}\n", "x.yaml:4:11: decoders: from 1 to 64 decoders" },
 		{ NAMED("  Site: [lower]\n", "[lower]"),
 		  "x.yaml:5:3: 'Site' is not the name of a decoder: lower case with underscores" },
@@ -735,7 +735,7 @@ static void a_list_of_decoders_may_have_a_name(void **state)
 		{ NAMED("  regex: [basename]\n", "[lower]"),
 		  "x.yaml:5:3: 'regex' is the name of a built-in decoder" },
 		{ NAMED("  site: lower\n", "[lower]"),
-		  "x.yaml:5:9: site: expected a list, found text" },
+		  "x.yaml:5:9: site: expected a list such as [a, b], found text" },
 		{ NAMED("  site: []\n", "[lower]"), "x.yaml:5:9: site: from 1 to 16 decoders" },
 		/* One error, although a label uses the list. */
 		{ NAMED("  site: [lwer]\n", "[site]"),
@@ -743,12 +743,12 @@ static void a_list_of_decoders_may_have_a_name(void **state)
 		{ NAMED("  site: [lower]\n", "[siet]"),
 		  "x.yaml:10:43: unknown decoder 'siet'; did you mean 'site'?" },
 		{ NAMED("  site: [lower]\n", "[wer]"),
-		  "x.yaml:10:43: unknown decoder 'wer'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, guid, sid, hresult" },
+		  "x.yaml:10:43: unknown decoder 'wer'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, service_port, guid, sid, hresult" },
 		/* A list has the names above it, and not its own. */
 		{ NAMED("  address: [address]\n", "[lower]"),
-		  "x.yaml:5:13: unknown decoder 'address'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, guid, sid, hresult" },
+		  "x.yaml:5:13: unknown decoder 'address'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, service_port, guid, sid, hresult" },
 		{ NAMED("  site: [address]\n  address: [lower]\n", "[site]"),
-		  "x.yaml:5:10: unknown decoder 'address'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, guid, sid, hresult" },
+		  "x.yaml:5:10: unknown decoder 'address'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, network, port, service_port, guid, sid, hresult" },
 		{ NAMED("  a: [" SIX "]\n  b: [a, a, a]\n", "[b]"),
 		  "x.yaml:6:6: decode: with those that names stand for, these are more than 16 decoders" },
 		/* The error of a decoder that does not fit is at the label. */

@@ -75,14 +75,21 @@ static void ready_made_lists_name_what_runs_in_a_process(void **state)
 		{ "W3WP", "w3wp.exe -ap \"ASP.NET v4.0 Classic\" -v \"v4.0\"",
 		  "w3wp/ASP.NET v4.0 Classic" },
 		{ "w3wp", "w3wp.exe -debug", NULL },
+		{ "w3wp", "w3wp.exe -h \"C:\\x -ap \" -ap \"shop\"", "w3wp/shop" },
+		{ "w3wp", "w3wp.exe -ap \"\"", NULL },
 		{ "iisexpress", "\"C:\\Program Files\\IIS Express\\iisexpress.exe\" /site:WebSite1",
 		  "iisexpress/WebSite1" },
+		{ "iisexpress", "iisexpress.exe /config:\"C:\\a b\\x.config\" /site:\"My Site\"",
+		  "iisexpress/My Site" },
+		{ "iisexpress", "iisexpress.exe \"/site:My Site\" /port:80", "iisexpress/My Site" },
 		{ "svchost", "C:\\Windows\\system32\\svchost.exe -k netsvcs -p -s Schedule",
 		  "svchost/Schedule" },
 		{ "svchost",
 		  "C:\\Windows\\System32\\svchost.exe -k LocalServiceNetworkRestricted -p",
 		  "svchost/LocalServiceNetworkRestricted" },
 		{ "svchost", "", NULL },
+		{ "svchost", "svchost.exe -k \"netsvcs\" -s \"Dnscache\"", "svchost/Dnscache" },
+		{ "svchost", "C:\\x -s secret\\svchost.exe -k netsvcs", "svchost/netsvcs" },
 		{ "notsvchost", "svchost.exe -k netsvcs", NULL },
 
 		{ "java", "java -jar C:\\apps\\shop.jar --password=x", "java/shop.jar" },
@@ -97,6 +104,14 @@ static void ready_made_lists_name_what_runs_in_a_process(void **state)
 		{ "java", "java @options.txt -m shop.web/org.example.Shop x",
 		  "java/org.example.Shop" },
 		{ "java", "java --module-path mods --module app/a.B", "java/a.B" },
+		{ "java", "java -jar \\\\server\\share\\a.jar", "java/a.jar" },
+		{ "java", "java -jar \"C:\\my apps\\my app.jar\" x", "java/my app.jar" },
+		/* Programs quote the whole of an argument that has a space. */
+		{ "java", "java \"-Dhome=C:\\Tomcat 9\" -cp \"a b\";c a.Main start",
+		  "java/a.Main" },
+		{ "java", "java \"-cp\" \"a b\" secret", NULL },
+		{ "java", "java --source 17 Hello.java", "java/Hello.java" },
+		{ "java", "java --enable-native-access ALL-UNNAMED -jar a.jar", "java/a.jar" },
 		{ "java", "java -Dsecret=abc", NULL },
 		{ "java", "java -version", NULL },
 
@@ -104,6 +119,9 @@ static void ready_made_lists_name_what_runs_in_a_process(void **state)
 		  "\"C:\\Program Files\\Microsoft SQL Server\\MSSQL15.MSSQLSERVER\\MSSQL\\Binn\\sqlservr.exe\" -sMSSQLSERVER",
 		  "sqlservr/MSSQLSERVER" },
 		{ "sqlservr", "sqlservr.exe -sSQL2019$A", "sqlservr/SQL2019$A" },
+		{ "sqlservr", "sqlservr.exe -c -d\"C:\\my -secret\\a.mdf\" -sSHOP",
+		  "sqlservr/SHOP" },
+		{ "sqlservr", "\"C:\\my -server\\sqlservr.exe\" -s SHOP", "sqlservr/SHOP" },
 		{ "SQLAGENT", "\"C:\\x\\SQLAGENT.EXE\" -i SHOP", "sqlagent/SHOP" },
 
 		{ "dotnet", "dotnet C:\\app\\Shop.Web.dll --urls http://*:80",
@@ -112,6 +130,8 @@ static void ready_made_lists_name_what_runs_in_a_process(void **state)
 		  "\"C:\\Program Files\\dotnet\\dotnet.exe\" exec --depsfile a.json \"C:\\my app\\b.dll\"",
 		  "dotnet/b.dll" },
 		{ "dotnet", "dotnet run --project Secret", NULL },
+		{ "dotnet", "dotnet \"C:\\my apps\\my app.dll\" x", "dotnet/my app.dll" },
+		{ "dotnet", "dotnet test Secret.dll", NULL },
 
 		{ "python", "python app.py --token x", "python/app.py" },
 		{ "python3.11", "C:\\py\\python3.11.exe -u -X utf8 \"C:\\my app\\job.py\" x",
@@ -122,6 +142,16 @@ static void ready_made_lists_name_what_runs_in_a_process(void **state)
 		{ "python", "python -c \"password = 'x'; run.py\"", NULL },
 		{ "python", "python -uc \"secret.py\"", NULL },
 		{ "python", "python -Ic secret.py", NULL },
+		{ "python", "python -um http.server", "python/http.server" },
+		{ "python", "python -W \"ignore::X\" -B app.pyz", "python/app.pyz" },
+		/* as a program that pip has made of a script starts it */
+		{ "python", "\"C:\\venv\\python.exe\" \"C:\\venv\\Scripts\\uvicorn.exe\" main:app",
+		  "python/uvicorn.exe" },
+		{ "py", "py -V:3.11 run.py", "python/run.py" },
+		{ "python", "python \"-c\" \"secret.py\"", NULL },
+		{ "python", "python - secret.py", NULL },
+		{ "pycharm64", "pycharm64.exe secret.py", NULL }, /* not a Python */
+		{ "pyinstaller", "pyinstaller secret.py", NULL },
 		{ "python", "python", NULL },
 
 		{ "node", "node server.js", "node/server.js" },
@@ -130,11 +160,20 @@ static void ready_made_lists_name_what_runs_in_a_process(void **state)
 		  "node/index.mjs" },
 		{ "node", "node -e \"secret.js\"", NULL },
 		{ "node", "node --eval secret.js", NULL },
+		{ "node", "node --input-type=module -e secret.js", NULL },
+		{ "node", "node \"C:\\my app\\my server.js\"", "node/my server.js" },
+		{ "node", "node --openssl-config C:\\secret.js -C dev server.ts",
+		  "node/server.ts" },
 
 		{ "chrome",
 		  "\"C:\\x\\chrome.exe\" --type=gpu-process --user-data-dir=C:\\Users\\bob",
 		  "chrome/gpu-process" },
 		{ "chrome", "\"C:\\x\\chrome.exe\"", NULL },
+		{ "chrome", "chrome.exe \"--user-data-dir=C:\\a b\" --type=renderer",
+		  "chrome/renderer" },
+		/* a link that another program opens */
+		{ "chrome", "chrome.exe --single-argument https://x/?q= --type=secret", NULL },
+		{ "chrome", "chrome.exe \"https://x/ --type=secret\"", NULL },
 		{ "msedge", "msedge.exe --type=renderer", "msedge/renderer" },
 	};
 	struct process_names *names = rules_of(all);

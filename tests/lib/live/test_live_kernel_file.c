@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <etw/kernel.h>
 #include <etw/mirror.h>
 
 #include "tests/fake_etw/fake_etw.h"
@@ -164,6 +165,48 @@ static void the_consumer_of_kernel_events_prefers_them(void **state)
 	etw_payload_done(&payload);
 }
 
+/* What the controller of such a session has enabled, no configuration says. */
+static void in_a_session_of_another_program_the_first_event_of_the_kernel_decides(void **state)
+{
+	static const ULONG modes[] = { EVENT_TRACE_REAL_TIME_MODE,
+				       EVENT_TRACE_REAL_TIME_MODE |
+					       EVENT_TRACE_SYSTEM_LOGGER_MODE };
+	static const char theirs[] = "theirs";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+		bool kernel = i == 1;
+		struct etw_payload payload;
+		struct side side;
+
+		etw_payload_init(&payload, 8);
+		begin_live(&side, "sessions: { theirs: { logger: attach } }\n");
+		add_machine();
+		assert_true(fake_etw_other_start(theirs, modes[i],
+						 kernel ? ETW_KERNEL_FLAG_FILE_IO_INIT : 0));
+		assert_true(fake_etw_other_enable(theirs, &kernel_file, 4, KEYWORD_FILEIO));
+		open_live(&side);
+		assert_true(fake_etw_wait_consumer(theirs, WAIT_MS));
+		assert_int_equal(emit_kernel_write(), kernel);
+		assert_int_equal(open_and_write(&payload), 1);
+		assert_true(fake_etw_drain(theirs, WAIT_MS));
+		assert_int_equal(value_of(&side, "\netw_consumer_repeated_events_total{session=\""
+						 "theirs\"} "),
+				 kernel ? 2 : 0);
+		take_page(&side);
+		if (kernel) {
+			assert_null(
+				strstr(side.page.data, WRITTEN "Microsoft-Windows-Kernel-File"));
+		} else {
+			assert_int_equal(value_of(&side, WRITTEN OURS), BYTES);
+		}
+		stop_live(&side);
+		assert_true(fake_etw_other_stop(theirs));
+		end_live(&side);
+		etw_payload_done(&payload);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +216,8 @@ int main(void)
 				       run_reset_manual),
 		cmocka_unit_test_setup(the_consumer_of_kernel_events_prefers_them,
 				       run_reset_manual),
+		cmocka_unit_test(
+			in_a_session_of_another_program_the_first_event_of_the_kernel_decides),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
