@@ -126,7 +126,7 @@ static unsigned same_places(const char *a, const char *b)
 
 /*
  * In a text that is spelt in codes, every character would otherwise stay or have a pseudonym of its
- * own, and how often each occurs would tell which it is.
+ * own, and how often each occurs would say which it is.
  */
 static void a_text_in_codes_changes_as_a_whole(void **state)
 {
