@@ -329,12 +329,22 @@ static bool add_number(const struct pseudonyms *pseudonyms, const char *digits, 
 	return true;
 }
 
+static void add_pseudonym(const struct pseudonyms *pseudonyms, const char *lowered, size_t size,
+			  struct etw_text *out)
+{
+	uint64_t hash = hash_of(pseudonyms, 'w', lowered, size);
+
+	for (unsigned i = 0; i < WORD_LETTERS; i++) {
+		text_add_char(out, (char)('a' + hash % 26));
+		hash /= 26;
+	}
+}
+
 static bool add_word(const struct pseudonyms *pseudonyms, const char *word, size_t size,
 		     struct etw_text *out)
 {
 	char lowered[LOWERED_MOST + 4];
 	size_t digits = 0, lowered_size;
-	uint64_t hash;
 
 	while (digits < size && is_digit(word[digits])) {
 		digits++;
@@ -348,11 +358,7 @@ static bool add_word(const struct pseudonyms *pseudonyms, const char *word, size
 	if (digits == size) {
 		return add_number(pseudonyms, word, size, out);
 	}
-	hash = hash_of(pseudonyms, 'w', lowered, lowered_size);
-	for (unsigned i = 0; i < WORD_LETTERS; i++) {
-		text_add_char(out, (char)('a' + hash % 26));
-		hash /= 26;
-	}
+	add_pseudonym(pseudonyms, lowered, lowered_size, out);
 	return true;
 }
 
@@ -386,34 +392,130 @@ static size_t add_guid(const struct pseudonyms *pseudonyms, const char *at, size
 	return SIZE;
 }
 
-/* Replaces an address such as 00-1A-2B-3C-4D-5E, or with colons. */
-static size_t add_hardware_address(const struct pseudonyms *pseudonyms, const char *at, size_t left,
-				   struct etw_text *out, bool *changed)
+/* Reads a group of one or two hexadecimal digits; returns their number, 0 if it is another word. */
+static size_t byte_group(const char *at, size_t left, uint8_t *byte)
 {
-	enum { SIZE = 17 };
-	uint8_t bytes[6];
+	uint64_t value = 0;
+	char digits[5] = "0x";
+	size_t size = 0;
 
-	if (left < SIZE || (left > SIZE && is_word(at[SIZE])) || (at[2] != '-' && at[2] != ':')) {
+	while (size < 2 && size < left && is_hex(at[size])) {
+		digits[2 + size] = at[size];
+		size++;
+	}
+	if (size == 0 || (size < left && is_word(at[size]))) {
 		return 0;
 	}
-	for (size_t i = 0; i < SIZE; i++) {
-		if (i % 3 == 2 ? at[i] != at[2] : !is_hex(at[i])) {
-			return 0;
+	parse_u64(digits, 2 + size, &value);
+	*byte = (uint8_t)value;
+	return size;
+}
+
+/*
+ * Replaces bytes in hexadecimal with one separator between them: an address of a network adapter
+ * (00-1A-2B-3C-4D-5E), the name of an address of IPv6 in DNS (8.b.d.0.1.0.0.2.ip6.arpa), a text.
+ * Digits alone are left to add_number_row().
+ */
+static size_t add_bytes(const struct pseudonyms *pseudonyms, const char *at, size_t left,
+			struct etw_text *out, bool *changed)
+{
+	enum { GROUPS_LEAST = 4, GROUPS_MOST = 256, ADAPTER_GROUPS = 6, ADAPTER_SIZE = 17 };
+	uint8_t bytes[GROUPS_MOST];
+	char separator = '\0';
+	size_t count = 0, size = 0, group, next = 0;
+	bool letters = false;
+
+	while (count < GROUPS_MOST &&
+	       (group = byte_group(at + next, left - next, &bytes[count])) > 0) {
+		letters |= !is_digit(at[next]) || !is_digit(at[next + group - 1]);
+		count++;
+		size = next + group;
+		separator = count == 1 && size < left ? at[size] : separator;
+		if (size == left || at[size] != separator || !strchr(" .-:,_", separator)) {
+			break;
+		}
+		next = size + 1;
+	}
+	if (count < GROUPS_LEAST ||
+	    (!letters && (count != ADAPTER_GROUPS || size != ADAPTER_SIZE))) {
+		return 0;
+	}
+	if (count == GROUPS_MOST) { /* so many of a longer row that it does not end with too few */
+		for (unsigned i = 0; i < GROUPS_LEAST; i++) {
+			size -= at[size - 2] == separator ? 2 : 3;
+			count--;
 		}
 	}
-	for (size_t i = 0; i < 6; i++) {
-		char digits[5] = { '0', 'x', at[3 * i], at[3 * i + 1], '\0' };
-		uint64_t byte = 0;
+	*changed |= pseudonyms_bytes(pseudonyms, bytes, count);
+	for (size_t i = 0, from = 0; i < count; i++, from++) {
+		bool pair = from + 1 < size && at[from + 1] != separator;
 
-		parse_u64(digits, 4, &byte);
-		bytes[i] = (uint8_t)byte;
+		if (pair) {
+			text_add_char(out, "0123456789abcdef"[bytes[i] / 16]);
+			from++;
+		}
+		text_add_char(out, "0123456789abcdef"[bytes[i] % 16]);
+		text_add(out, &separator, i + 1 < count ? 1 : 0);
+		from++;
 	}
-	*changed |= pseudonyms_bytes(pseudonyms, bytes, sizeof bytes);
-	for (size_t i = 0; i < 6; i++) {
-		text_add(out, at + 2, i > 0 ? 1 : 0);
-		text_add_hex(out, bytes + i, 1);
+	return size;
+}
+
+/* Returns the size of a character that is written as a code: %41, \u0041, &#65; or &#x41; — 0: it
+ * is none. */
+static size_t code_size(const char *at, size_t left)
+{
+	static const struct {
+		const char *before;
+		unsigned least, most; /* digits */
+		bool hex;
+		char after; /* NUL: nothing */
+	} forms[] = {
+		{ "%", 2, 2, true, '\0' },
+		{ "\\u", 4, 4, true, '\0' },
+		{ "&#x", 1, 6, true, ';' },
+		{ "&#", 1, 7, false, ';' },
+	};
+
+	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+		size_t before = strlen(forms[i].before), digits = 0;
+
+		if (left < before || memcmp(at, forms[i].before, before) != 0) {
+			continue;
+		}
+		while (digits < forms[i].most && before + digits < left &&
+		       (forms[i].hex ? is_hex(at[before + digits]) :
+				       is_digit(at[before + digits]))) {
+			digits++;
+		}
+		if (digits >= forms[i].least && forms[i].after == '\0') {
+			return before + digits;
+		}
+		if (digits >= forms[i].least && before + digits < left &&
+		    at[before + digits] == forms[i].after) {
+			return before + digits + 1;
+		}
 	}
-	return SIZE;
+	return 0;
+}
+
+/* Replaces characters in codes, two or more, by one word. */
+static size_t add_codes(const struct pseudonyms *pseudonyms, const char *at, size_t left,
+			struct etw_text *out, bool *changed)
+{
+	char lowered[LOWERED_MOST + 4];
+	size_t first = code_size(at, left), size = first, next = first;
+
+	while (next > 0) {
+		next = code_size(at + size, left - size);
+		size += next;
+	}
+	if (size == first) {
+		return 0;
+	}
+	add_pseudonym(pseudonyms, lowered, lower_word(at, size, lowered), out);
+	*changed = true;
+	return size;
 }
 
 static size_t add_address(const struct pseudonyms *pseudonyms, const char *at, size_t left,
@@ -473,31 +575,42 @@ static size_t add_number_extension(const char *at, size_t left, struct etw_text 
 	return size;
 }
 
-/* Replaces numbers that have a meaning only together, such as a telephone number or a date. */
+/*
+ * Replaces numbers that have a meaning only together, such as a telephone number or a date. What is
+ * longer than NUMBER_MOST takes several calls; *goes_on is then set between them, so that its end
+ * does not stay.
+ */
 static size_t add_number_row(const struct pseudonyms *pseudonyms, const char *at, size_t left,
-			     struct etw_text *out, bool *changed)
+			     struct etw_text *out, bool *goes_on, bool *changed)
 {
 	char digits[NUMBER_MOST];
-	size_t size = 0, end = 0, count = 0, groups = 0, taken = 0, between, next = 0;
+	size_t size = 0, end = 0, count = 0, groups = 0, taken = 0, between, group, next = 0;
+	bool is_end = *goes_on;
 
+	*goes_on = false;
 	do {
+		group = end;
 		while (end < left && is_digit(at[end]) && count < NUMBER_MOST) {
 			digits[count++] = at[end++];
 		}
 		if (end < left && is_word(at[end])) {
+			*goes_on = groups > 0 && is_digit(at[end]);
 			break; /* the digits belong to a word, or there are too many */
 		}
 		taken = count;
 		size = end;
 		groups++;
-		for (between = 0; end < left && between < 2 && strchr(" .-/()", at[end]);) {
+		for (between = 0; end < left && between < 2 && strchr(" .-/(),:;_", at[end]);) {
 			end++;
 			between++;
 		}
 	} while (between > 0 && end < left && is_digit(at[end]));
-	if (groups < 2 || (taken < ROW_DIGITS && groups < ROW_GROUPS)) {
+	if (groups == 0 ||
+	    (!is_end && (groups < 2 || (taken < ROW_DIGITS && groups < ROW_GROUPS)))) {
+		*goes_on = false;
 		return 0;
 	}
+	size = *goes_on ? group : size;
 	permute_digits(pseudonyms, digits, taken);
 	for (size_t i = 0; i < size; i++) {
 		text_add_char(out, is_digit(at[i]) ? digits[next++] : at[i]);
@@ -510,6 +623,7 @@ bool pseudonyms_text(const struct pseudonyms *pseudonyms, const char *text, size
 		     struct etw_text *out)
 {
 	bool changed = false, is_name = false; /* is_name: the last word has a letter */
+	bool row_goes_on = false;
 	size_t at = 0;
 
 	while (at < size) {
@@ -519,17 +633,20 @@ bool pseudonyms_text(const struct pseudonyms *pseudonyms, const char *text, size
 		if (is_hex(*next) || *next == ':') {
 			taken = add_guid(pseudonyms, next, left, out, &changed);
 			if (taken == 0) {
-				taken = add_hardware_address(pseudonyms, next, left, out, &changed);
+				taken = add_address(pseudonyms, next, left, out, &changed);
 			}
 			if (taken == 0) {
-				taken = add_address(pseudonyms, next, left, out, &changed);
+				taken = add_bytes(pseudonyms, next, left, out, &changed);
 			}
 		}
 		if (taken == 0 && is_name && at > 0 && next[-1] == '.') {
 			taken = add_number_extension(next, left, out);
 		}
 		if (taken == 0 && is_digit(*next)) {
-			taken = add_number_row(pseudonyms, next, left, out, &changed);
+			taken = add_number_row(pseudonyms, next, left, out, &row_goes_on, &changed);
+		}
+		if (taken == 0) {
+			taken = add_codes(pseudonyms, next, left, out, &changed);
 		}
 		if (taken == 0 && !is_word(*next)) {
 			text_add_char(out, *next);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -110,7 +111,14 @@ void schema_build_stop(struct schema_builder *builder)
 
 struct naming {
 	struct schema_builder *builder;
+	uint64_t seed;                           /* of the hashes */
 	uint64_t hashes[ETW_SCHEMA_FIELDS_MOST]; /* hash of each field's name */
+	/* how many earlier members have the same name; of the first one, how many later ones */
+	uint16_t ordinals[ETW_SCHEMA_FIELDS_MOST];
+	/* The names of the members of one structure: a hash table of field indexes + 1; 0: free.
+	 * It stays at most half full. */
+	uint16_t slots[2 * ETW_SCHEMA_FIELDS_MOST];
+	unsigned mask;
 	unsigned spare; /* next number to try if a name with the usual number is taken */
 };
 
@@ -119,36 +127,36 @@ static const char *name_at(const struct schema_builder *builder, unsigned index)
 	return builder->names.data + builder->name_offsets[index];
 }
 
-/* Returns how many members of a structure (fields first … end - 1, without nested ones) have the
- * name. */
-static unsigned count_named(const struct naming *naming, unsigned first, unsigned end,
-			    uint64_t hash, const char *name)
+/* Returns the slot of a name, which is free if no member has the name. */
+static uint16_t *slot_of(struct naming *naming, uint64_t hash, const char *name)
 {
-	const struct schema_builder *builder = naming->builder;
-	unsigned count = 0;
+	for (unsigned i = (unsigned)hash & naming->mask;; i = (i + 1) & naming->mask) {
+		unsigned known = naming->slots[i];
 
-	for (unsigned i = first; i < end; i += 1U + builder->fields[i].span) {
-		count += naming->hashes[i] == hash && strcmp(name_at(builder, i), name) == 0;
+		if (known == 0 || (naming->hashes[known - 1] == hash &&
+				   strcmp(name_at(naming->builder, known - 1), name) == 0)) {
+			return &naming->slots[i];
+		}
 	}
-	return count;
 }
 
 /* Appends "_number" to the name of a field. Returns false and changes nothing if another member has
  * that name. */
-static bool append_number(struct naming *naming, unsigned first, unsigned end, unsigned index,
-			  unsigned number)
+static bool append_number(struct naming *naming, unsigned index, unsigned number)
 {
 	struct schema_builder *builder = naming->builder;
 	struct etw_text name = { 0 };
-	uint64_t hash;
 	bool is_free = true;
 
 	text_add_string(&name, name_at(builder, index));
 	text_add_format(&name, "_%u", number);
 	if (!name.failed) {
-		hash = text_hash(name.data, name.size, 0);
-		is_free = count_named(naming, first, end, hash, name.data) == 0;
+		uint64_t hash = text_hash(name.data, name.size, naming->seed);
+		uint16_t *slot = slot_of(naming, hash, name.data);
+
+		is_free = *slot == 0;
 		if (is_free) {
+			*slot = (uint16_t)(index + 1);
 			naming->hashes[index] = hash;
 			builder->name_offsets[index] = (uint32_t)builder->names.size;
 			text_add(&builder->names, name.data, name.size + 1);
@@ -159,8 +167,11 @@ static bool append_number(struct naming *naming, unsigned first, unsigned end, u
 	return is_free;
 }
 
-/* Makes the names of a structure's members unique. It goes from the last member to the first, so
- * that earlier members still have their original names. */
+/*
+ * Makes the names of a structure's members (fields first … end - 1, without nested ones) unique.
+ * The first of several members keeps its name. New names are given from the last member to the
+ * first, when all original names are in the table.
+ */
 static void name_apart(struct naming *naming, unsigned first, unsigned end)
 {
 	struct schema_builder *builder = naming->builder;
@@ -170,13 +181,29 @@ static void name_apart(struct naming *naming, unsigned first, unsigned end)
 	for (unsigned i = first; i < end; i += 1U + builder->fields[i].span) {
 		members[count++] = (uint16_t)i;
 	}
+	naming->mask = 1;
+	while (naming->mask + 1 < 2 * count) {
+		naming->mask = 2 * naming->mask + 1;
+	}
+	memset(naming->slots, 0, (naming->mask + 1) * sizeof naming->slots[0]);
+	for (unsigned i = 0; i < count; i++) {
+		unsigned index = members[i];
+		uint16_t *slot = slot_of(naming, naming->hashes[index], name_at(builder, index));
+
+		naming->ordinals[index] = 0;
+		if (*slot == 0) {
+			*slot = (uint16_t)(index + 1);
+		} else {
+			naming->ordinals[index] = ++naming->ordinals[*slot - 1];
+		}
+	}
 	while (count-- > 1 && !builder->failed) {
 		unsigned index = members[count];
-		unsigned before = count_named(naming, first, index, naming->hashes[index],
-					      name_at(builder, index));
+		bool is_first = *slot_of(naming, naming->hashes[index], name_at(builder, index)) ==
+				index + 1;
 
-		if (before > 0 && !append_number(naming, first, end, index, before + 1)) {
-			while (!append_number(naming, first, end, index, naming->spare++)) {
+		if (!is_first && !append_number(naming, index, naming->ordinals[index] + 1U)) {
+			while (!append_number(naming, index, naming->spare++)) {
 			}
 		}
 	}
@@ -192,7 +219,7 @@ static bool may_repeat(struct naming *naming)
 
 	for (unsigned i = 0; i < builder->count; i++) {
 		const char *name = name_at(builder, i);
-		uint64_t hash = text_hash(name, strlen(name), 0);
+		uint64_t hash = text_hash(name, strlen(name), naming->seed);
 		uint64_t bit = UINT64_C(1) << (hash & 63);
 
 		naming->hashes[i] = hash;
@@ -208,6 +235,7 @@ static void name_fields_apart(struct schema_builder *builder)
 	struct naming naming; /* an initialiser would clear all hashes, which takes time */
 
 	naming.builder = builder;
+	naming.seed = hash_seed();
 	naming.spare = 2;
 	if (!may_repeat(&naming)) {
 		return;

@@ -85,6 +85,7 @@ cost "$count" starts "etwtool stats, starts" "$ETWTOOL" stats "{}"
 cost $((count / 10)) names "etwtool report, names" "$ETWTOOL" report "{}" -o "$work/report.html"
 cost "$count" names "etwtool top, names" "$ETWTOOL" top "{}" --batch --speed 0 --count 1
 cost 25 processors "etw_exporter, processors" "${once[@]}"
+cost 100 fields "etwtool stats, fields of events" "$ETWTOOL" stats "{}"
 cost "$((count < 1000 ? 10 : 50))" set "etwtool stats, files of one recording" "$ETWTOOL" stats "{}"
 
 # memory_of_sessions COUNT: the largest resident size of an exporter on the fake ETW with so many sessions besides one.

@@ -82,10 +82,14 @@ static void numbers_that_may_name_something_change(void **state)
 		"203-0-113-25.example",
 		"010.001.002.003", /* no form of an address that we read */
 		"2026-01-31",
+		"[65, 110, 110, 97]", /* a text as numbers of its characters */
+		"2026:01:31 12:34",
+		"1_2_3_4;5",
 		"disk47114711", /* a well-known word and a serial number */
 	};
-	static const char *const same[] = { "12",         "1.2",  "v4.0.30319",
-					    "harddisk12", "10.0", "windows.log.002" };
+	static const char *const same[] = { "12",         "1.2",    "v4.0.30319",
+					    "harddisk12", "10.0",   "windows.log.002",
+					    "12:34:56",   "1, 2, 3" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -107,6 +111,76 @@ static void numbers_that_may_name_something_change(void **state)
 		assert_string_equal(of(same[i]), same[i]);
 	}
 	assert_string_equal(of("4111-1111-1111-1112") + 15, of("4111 1111 1111 1112") + 15);
+}
+
+/* Counts the letters and digits of a that b has at the same place. */
+static unsigned same_places(const char *a, const char *b)
+{
+	unsigned same = 0;
+
+	for (size_t i = 0; a[i] != '\0' && b[i] != '\0'; i++) {
+		same += a[i] == b[i] && strchr(" -:.%\\&#;,", a[i]) == NULL;
+	}
+	return same;
+}
+
+/*
+ * In a text that is spelt in codes, every character would otherwise stay or have a pseudonym of its
+ * own, and how often each occurs would say which it is.
+ */
+static void a_text_in_codes_changes_as_a_whole(void **state)
+{
+	static const struct {
+		const char *text, *other; /* they differ in one character */
+	} cases[] = {
+		{ "%50%61%69%67%65", "%50%6c%69%67%65" },
+		{ "%D0%90%D0%BD%D0%BD%D0%B0", "%D0%91%D0%BD%D0%BD%D0%B0" },
+		{ "\\u0418\\u0432\\u0430\\u043D", "\\u0418\\u0433\\u0430\\u043D" },
+		{ "&#1048;&#1074;&#1072;&#1085;", "&#1048;&#1075;&#1072;&#1085;" },
+		{ "&#x418;&#x432;&#x430;&#x43D;", "&#x418;&#x433;&#x430;&#x43D;" },
+		{ "50-61-69-67-65-6A-6B", "50-6c-69-67-65-6A-6B" },
+		{ "50 61 69 67 65 6A 6B", "50 6c 69 67 65 6A 6B" },
+		{ "50:61:69:6d:65:50:61:69:6d:65", "50:6c:69:6d:65:50:61:69:6d:65" },
+		{ "b.a.9.8.7.6.5.0.8.b.d.0.1.0.0.2", "b.b.9.8.7.6.5.0.8.b.d.0.1.0.0.2" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *result = of(cases[i].text);
+
+		assert_true(same_places(result, cases[i].text) < strlen(cases[i].text) / 3);
+		assert_true(same_places(result, of(cases[i].other)) < strlen(result) / 3);
+	}
+	assert_string_equal(of("%d0%bd"), of("%D0%BD"));
+	assert_string_equal(of("1%20%"), "1%20%");
+}
+
+/* A list may be as long as a record. */
+static void no_end_of_a_long_list_stays(void **state)
+{
+	static const char *const elements[] = { "5a ", "17," };
+	char text[3 * 600 + 1], result[sizeof text];
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * 600; i++) {
+		const char *element = elements[i % 2];
+		size_t size = (size_t)3 * (8 + i / 2);
+		unsigned same = 0;
+
+		if (size > sizeof text) {
+			break;
+		}
+		for (size_t at = 0; at < size; at += 3) {
+			memcpy(text + at, element, 3);
+		}
+		text[size - 1] = '\0';
+		snprintf(result, sizeof result, "%s", of(text));
+		assert_int_equal(strlen(result), size - 1);
+		for (size_t at = size - 12; at < size; at += 3) {
+			same += memcmp(result + at, element, 2) == 0;
+		}
+		assert_true(same < 3); /* one or two may be by chance */
+	}
 }
 
 static void different_numbers_stay_different(void **state)
@@ -216,6 +290,8 @@ static void long_numbers_and_identifiers_keep_their_form(void **state)
 		{ "{12345678-1234-5678-9abc-def012345678}",
 		  "{xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx}" },
 		{ "00-1A-2B-3C-4D-5E", "xx-xx-xx-xx-xx-xx" },
+		{ "00:11:22:33:44:55", "xx:xx:xx:xx:xx:xx" },
+		{ "8.b.d.0.1.0.0.2", "x.x.x.x.x.x.x.x" },
 	};
 
 	(void)state;
@@ -359,6 +435,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_every_windows_has_stays),
 		cmocka_unit_test(numbers_that_may_name_something_change),
+		cmocka_unit_test(a_text_in_codes_changes_as_a_whole),
+		cmocka_unit_test(no_end_of_a_long_list_stays),
 		cmocka_unit_test(different_numbers_stay_different),
 		cmocka_unit_test(a_path_keeps_its_depth_and_its_extension),
 		cmocka_unit_test(one_name_has_one_pseudonym_wherever_it_stands),

@@ -10,9 +10,11 @@
  *   names       the same, each process with a name of its own: about ten series for each
  *   starts      processes that start and end one after the other, at most a thousand at once
  *   renewed     the same, each with a name of its own and a write; in ten minutes, so that series
- * of names that are gone can be evicted files       files, each written once, whose names come at
- * the end processors  processors that take turns, a record each, five hundred records for each of
- * them
+ *               of names that are gone can be evicted
+ *   files       files, each written once, whose names come at the end
+ *   processors  processors that take turns, a record each, five hundred records for each of them
+ *   fields      fields of each of a hundred events that describe themselves; at most a thousand,
+ *               two of them with one name
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -212,13 +214,46 @@ static void processors(struct many *m)
 	}
 }
 
+static void fields(struct many *m)
+{
+	enum { EVENTS = 100, FIELDS_MOST = 1000, TYPE_I8 = 3 };
+	static const struct etw_guid provider = { { 0xfe } };
+	uint8_t metadata[64 + 16 * FIELDS_MOST];
+	static const uint8_t payload[FIELDS_MOST];
+
+	m->steps = EVENTS + 1;
+	for (unsigned i = 0; i < EVENTS; i++) {
+		struct etw_out_item item = { .type = ETW_EXTENDED_TRACELOGGING, .data = metadata };
+		const struct etw_out_record record = { .type = ETW_RECORD_EVENT,
+						       .raw_time = START + (int64_t)i,
+						       .provider = &provider,
+						       .items = &item,
+						       .item_count = 1,
+						       .payload = payload,
+						       .payload_size = m->count };
+		size_t size = 3;
+
+		metadata[2] = 0;
+		size += 1U + (size_t)snprintf((char *)metadata + size, 32, "Event%u", i);
+		for (uint32_t j = 0; j < m->count && j < FIELDS_MOST; j++) {
+			size += 1U + (size_t)snprintf((char *)metadata + size, 14,
+						      "field%03" PRIu32, j == 1 ? 0 : j);
+			metadata[size++] = TYPE_I8;
+		}
+		metadata[0] = (uint8_t)size;
+		metadata[1] = (uint8_t)(size >> 8);
+		item.size = (uint16_t)size;
+		etw_writer_add(m->events.writer, &record);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*write)(struct many *m);
 } rows[] = {
 	{ "pages", pages },           { "processes", processes }, { "names", names },
 	{ "starts", starts },         { "renewed", renewed },     { "files", files },
-	{ "processors", processors },
+	{ "processors", processors }, { "fields", fields },
 };
 
 static bool write_many(const char *path, size_t row, uint32_t count, struct etw_error *err)
