@@ -41,7 +41,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
-version=${PACKAGE_VERSION:-$(sed -n 's/^project(etw_exporter VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")} # other ones for tests
+version=$(sed -n 's/^project(etw_exporter VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
 : "${SOURCE_DATE_EPOCH:=$(git -C "$root" log -1 --format=%ct 2>/dev/null)}"
 [ -n "$SOURCE_DATE_EPOCH" ] || die "no repository here: set SOURCE_DATE_EPOCH to the time of the sources, in seconds since 1970"
 export SOURCE_DATE_EPOCH
@@ -213,7 +213,7 @@ make_deb() { # package, component, what the linker made
 
 # A folder with the file, as it is unpacked.
 make_zip() { # name of the archive, folder
-	(cd "${2%/*}" && find "${2##*/}" -type f | sort | zip -9 -X -D -q -@ "$out/$1")
+	(cd "${2%/*}" && find "${2##*/}" -type f | sort | zip -X -D -q -@ "$out/$1")
 	made+=("$1")
 }
 

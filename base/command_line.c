@@ -210,10 +210,12 @@ static bool read_option(const struct command_option *option, int argc, char **ar
 		return error_set(err, ETW_ERROR_CONFIG, "%s no longer exists; %s", option->name,
 				 option->gone);
 	}
+	if (value && (option->type == OPTION_SWITCH || !option->value)) {
+		return error_set(err, ETW_ERROR_CONFIG, "%.*s takes no value",
+				 (int)(equals - argument), argument);
+	}
 	if (option->type == OPTION_SWITCH) {
 		value = argument;
-	} else if (!option->value && value) {
-		return error_set(err, ETW_ERROR_CONFIG, "%s takes no value", option->name);
 	} else if (option->value) {
 		if (!value && *index + 1 < argc) {
 			value = argv[++*index];

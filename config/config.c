@@ -324,7 +324,7 @@ static bool read_process_name_list(struct yaml_reader *in, const struct yaml_nod
 	struct config_process_name *rule = base;
 	unsigned word;
 
-	if (!yaml_word(in, node, row->key, row->shape, &word)) {
+	if (!yaml_word(in, node, "list of names", row->shape, &word)) {
 		return false;
 	}
 	rule->list = process_name_lists[word];

@@ -154,7 +154,7 @@ struct config_recorder {
 struct problems;
 struct yaml_tree;
 
-enum { CONFIG_LISTEN_ADDRESSES_MOST = 16 };
+enum { CONFIG_LISTEN_ADDRESSES_MOST = 16, CONFIG_SCRAPES_MOST = 72 };
 
 struct config {
 	struct yaml_tree *tree; /* owned; its memory has everything that is not marked as owned */

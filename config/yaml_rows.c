@@ -321,8 +321,8 @@ static bool read_duration(struct yaml_reader *in, const struct yaml_node *node,
 	uint64_t value;
 
 	if (!parse_duration(node->text, node->size, &value)) {
-		return yaml_wrong(in, node, "%s: '%s' is not a duration such as 1s", row->key,
-				  node->text);
+		return yaml_wrong(in, node, "%s: '%s' is not a duration such as 30s, 5m or 24h",
+				  row->key, node->text);
 	}
 	return store_in_range(in, node, row, base, value, duration_units);
 }

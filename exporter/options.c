@@ -81,10 +81,12 @@ static bool read_telemetry_path(void *path, const char *value, struct etw_error 
 	return value[0] == '/';
 }
 
-static bool read_count(void *count, const char *value, struct etw_error *err)
+static bool read_scrapes(void *target, const char *value, struct etw_error *err)
 {
+	uint64_t *count = target;
+
 	(void)err;
-	return parse_u64(value, strlen(value), count);
+	return parse_u64(value, strlen(value), count) && *count <= CONFIG_SCRAPES_MOST;
 }
 
 static bool read_seconds(void *ns, const char *value, struct etw_error *err)
@@ -213,7 +215,7 @@ static const struct command_option flags[] = {
 	  OPTION_TEXT, AT(route_prefix) },
 	{ "--web.max-requests", "N",
 	  "Maximum number of concurrent scrapes, up to 72. 0: two for each processor; slow readers do not count. Default: 0.",
-	  OPTION_READ, AT(max_scrapes), .takes = "a number from 0", .read = read_count },
+	  OPTION_READ, AT(max_scrapes), .takes = "a number from 0 to 72", .read = read_scrapes },
 	{ "--web.timeout-offset", "SECONDS",
 	  "Seconds to subtract from the scrape timeout that Prometheus sends. Default: 0.5.",
 	  OPTION_READ, AT(timeout_offset_ns), .takes = "a number of seconds from 0 to 60",

@@ -42,12 +42,12 @@ if [ ${#recordings[@]} -eq 0 ]; then
 	recordings=(--replay.file=build/sample.etl)
 fi
 
-# Passes the log on; behind each line that names an address, says what to open in a browser.
+# Passes the log on; behind each line that names an address, says what to open in a browser: the landing page, beside the metrics.
 with_address() {
 	trap '' INT TERM
 	sed -u -E '/Listening/ {
 		p
-		s/.*address"?[:=]"?([^ ",]*):[0-9]+"?[, ]"?port"?[:=]([0-9]+)[, ]"?path"?[:=]"?([^" }]*).*/Look at http:\/\/\1:\2\3; Ctrl-C ends./
+		s/.*address"?[:=]"?([^ ",]*):[0-9]+"?[, ]"?port"?[:=]([0-9]+)[, ]"?path"?[:=]"?([^" }]*\/)[^" }]*.*/Look at http:\/\/\1:\2\3; Ctrl-C ends./
 		s#http://(0\.0\.0\.0|\[::\])?:#http://localhost:#
 	}' >&2
 }

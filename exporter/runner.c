@@ -25,6 +25,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "base/utc.h"
 #include "exporter/runner_internal.h"
 #include "exporter/version.h"
 
@@ -562,6 +563,21 @@ static void end_pass(struct runner *runner, struct session *session, bool change
 	os_mutex_unlock(&runner->lock);
 }
 
+/* Says where the recording has events: a range beside it counts nothing. */
+static void warn_of_range(const struct session *session)
+{
+	int64_t start = etw_source_facts(session->source)->clock.anchor_time;
+	struct etw_source_statistics statistics;
+	char first[UTC_TEXT_SIZE] = "", last[UTC_TEXT_SIZE] = "";
+
+	etw_source_statistics(session->source, &statistics);
+	utc_format(start, first);
+	utc_format(statistics.last_time, last);
+	log_warning("No event is between --replay.from and --replay.to",
+		    log_text("file", session->path), log_text("begin", first),
+		    log_text("end", last));
+}
+
 /* Runs one pass over a session. last: no session follows on this consumer. */
 static bool run_session(struct session *session, bool last, struct etw_error *err)
 {
@@ -576,8 +592,7 @@ static bool run_session(struct session *session, bool last, struct etw_error *er
 	begin_pass(runner, session);
 	done = pipeline_run(consumer->pipeline, err);
 	if (session->path && done && pipeline_missed_range(consumer->pipeline)) {
-		log_warning("No event is between --replay.from and --replay.to",
-			    log_text("file", session->path));
+		warn_of_range(session);
 	}
 	change = session->path ? etw_source_file_change(session->source) : NULL;
 	end_pass(runner, session, change != NULL);

@@ -239,7 +239,7 @@ step_hostile() {
 	if build asan tests_live && HOSTILE_SECONDS=$fuzz_seconds build/asan/tests/tests_live test_live_hostile; then
 		pass
 	else
-		fail "test_live_hostile: its seed stands above"
+		fail "test_live_hostile: its seed is above"
 	fi
 }
 

@@ -24,7 +24,7 @@ export default dashboard({
 				['Threads started', grownCount('etw_thread_starts_total', 'process', byProcess), 'short', { width: 135 }],
 			])),
 		optIn('CPU by samples', ['cpu'], 'One event for each millisecond and processor.',
-			timeseries('CPU utilization by process', 'Samples of the process divided by all samples, including those of idle processors: 100 % means that all processors are busy. Time in interrupts counts for the interrupted process.', 'percentunit', shares, { stack: true, width: 24 })),
+			timeseries('CPU utilisation by process', 'Samples of the process divided by all samples, including those of idle processors: 100 % means that all processors are busy. Time in interrupts counts for the interrupted process.', 'percentunit', shares, { stack: true, width: 24 })),
 		optIn('Scheduler', ['sched'], 'Exact figures, at the price of tens of thousands of events per second.',
 			timeseries('CPU time by process', 'Processors in use on average, measured from switch-in to switch-out of each thread. Idle is not included.', 'suffix:cores', topRatesAndRest('etw_process_cpu_seconds_total', 'process', '{{process}}', byProcess), { stack: true, width: 24 }),
 			heatmap('Time in the ready queue', 'Time that threads were ready to run but waited for a processor.', 'etw_thread_ready_duration_seconds'),

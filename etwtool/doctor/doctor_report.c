@@ -79,17 +79,27 @@ static void add_sentence(struct etw_text *out, const char *indent, const struct 
 	text_add_char(out, '\n');
 }
 
+/* Advice that several findings in a row share is printed once, after the last of them. */
 static void add_findings_text(struct etw_text *out, const struct findings *findings,
 			      enum severity severity)
 {
+	const struct finding *last = NULL;
+
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct finding *finding = &findings->rows[i];
 
-		if (finding->severity == severity) {
-			text_add_format(out, "%s: ", severity_name(severity));
-			add_sentence(out, "", &finding->what);
-			add_sentence(out, "    do: ", &finding->to_do);
+		if (finding->severity != severity) {
+			continue;
 		}
+		if (last && strcmp(last->to_do.data, finding->to_do.data) != 0) {
+			add_sentence(out, "    do: ", &last->to_do);
+		}
+		text_add_format(out, "%s: ", severity_name(severity));
+		add_sentence(out, "", &finding->what);
+		last = finding;
+	}
+	if (last) {
+		add_sentence(out, "    do: ", &last->to_do);
 	}
 }
 

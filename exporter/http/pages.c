@@ -501,6 +501,7 @@ static int answer_methods(const struct http_request *request, const struct page 
 {
 	bool options = strcmp(request->method, "OPTIONS") == 0;
 	struct etw_text headers = { 0 };
+	char body[80];
 
 	text_add_format(&headers, "Allow: %s\r\n", allowed_methods[page->methods]);
 	if (headers.failed) {
@@ -508,7 +509,9 @@ static int answer_methods(const struct http_request *request, const struct page 
 	} else if (options) {
 		answer(request, 200, TEXT_PLAIN, headers.data, "");
 	} else {
-		answer_status(request, 405, headers.data);
+		snprintf(body, sizeof body, "Method Not Allowed. This page allows %s.\n",
+			 allowed_methods[page->methods]);
+		answer(request, 405, TEXT_PLAIN, headers.data, body);
 	}
 	text_free(&headers);
 	return options ? 200 : 405;

@@ -54,7 +54,7 @@ const char *web_paths_route(const struct web_paths *paths, const char *path);
 
 enum {
 	ADDRESSES_MAX = CONFIG_LISTEN_ADDRESSES_MOST,
-	SCRAPES_MOST = 72, /* at once */
+	SCRAPES_MOST = CONFIG_SCRAPES_MOST, /* at once */
 	LISTED_PAGES = 16,
 };
 

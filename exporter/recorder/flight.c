@@ -62,6 +62,7 @@ struct flight_recorder {
 	struct flight_statistics statistics; /* the members about recordings */
 	/* The thread's. */
 	uint64_t next_ns; /* when the next recording may begin */
+	bool retrying;    /* the last attempt failed */
 };
 
 const char *flight_result_name(enum flight_result result)
@@ -312,13 +313,15 @@ static void record(struct flight_recorder *recorder, const char *reason, uint64_
 	if (now < recorder->next_ns) {
 		result = FLIGHT_REFUSED;
 		error_set(&err, ETW_ERROR_LIMIT,
-			  "the last recording is too recent; the next one may begin in %" PRIu64
-			  " seconds",
+			  "the last recording %s; the next one may begin in %" PRIu64 " s",
+			  recorder->retrying ? "failed" : "is too recent",
 			  (recorder->next_ns - now + NS_PER_S - 1) / NS_PER_S);
 	} else if (!write_file(recorder, &path, &written, &err)) {
 		result = FLIGHT_FAILED;
+		recorder->retrying = true;
 		recorder->next_ns = now + RETRY_NS;
 	} else {
+		recorder->retrying = false;
 		recorder->next_ns = now + recorder->config.interval_ms * 1000000;
 		remove_oldest(recorder, recording_form, recorder->config.keep - 1,
 			      os_path_name(path.data));

@@ -112,8 +112,8 @@ static void switches_are_a_family_beside_their_namesakes(void **state)
 	struct target read;
 
 	(void)state;
-	assert_true(read_line("--part.a --no-part.b=c --part.all", false, &read, NULL));
-	assert_string_equal(read.switches, "--part.a--no-part.b=c");
+	assert_true(read_line("--part.a --no-part.b --part.all", false, &read, NULL));
+	assert_string_equal(read.switches, "--part.a--no-part.b");
 	assert_true(read.set);
 }
 
@@ -155,6 +155,8 @@ static void the_first_wrong_argument_is_named(void **state)
 		  true },
 		{ "--set=1", "--set takes no value", true },
 		{ "--help=1", "--help takes no value", true },
+		{ "--part.a=1", "--part.a takes no value", true },
+		{ "--no-part.a=", "--no-part.a takes no value", true },
 		{ "--text", "--text needs a value: TEXT", true },
 		{ "--text=", "--text needs a value: TEXT", true },
 		{ "--colour=gren", "--colour takes red or green, not \"gren\"; did you mean green?",

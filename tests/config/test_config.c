@@ -892,7 +892,7 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		{ "sessions: { a: { buffers: { min: 1 } } }\n",
 		  "1:34: min: 1 is not from 2 to 65536" },
 		{ "sessions: { a: { flush: 1 } }\n",
-		  "1:25: flush: '1' is not a duration such as 1s" },
+		  "1:25: flush: '1' is not a duration such as 30s, 5m or 24h" },
 		{ "sessions: { a: { flush: 1500ms } }\n",
 		  "1:25: flush: 1500ms is not a multiple of 1s" },
 		{ "sessions: { a: { flush: 500ms } }\n",

@@ -70,7 +70,7 @@ static void errors_name_file_line_and_column_of_process_names(void **state)
 	} cases[] = {
 		{ "process_names: iis\n", "1:16: process_names: expected a list such as [a, b], found text" },
 		{ "process_names: [isi]\n",
-		  "1:17: unknown process_names 'isi'; did you mean 'iis'?" },
+		  "1:17: unknown list of names 'isi'; did you mean 'iis'?" },
 		{ "process_names: [{ name: a }]\n",
 		  "1:17: process_names: an entry needs image, parent, path or command_line" },
 		{ "process_names: [{ image: a }]\n", "1:17: process_names: 'name' is missing" },

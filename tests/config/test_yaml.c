@@ -427,7 +427,7 @@ static void values_that_have_not_the_shape_are_refused_with_a_reason(void **stat
 		{ "size: KiB", "f.yaml:1:7: size: 'KiB' is not a size such as 64MiB" },
 		{ "size: 99999999999999GiB",
 		  "f.yaml:1:7: size: 99999999999999GiB is not from 1 to 4GiB" },
-		{ "ms: 5", "f.yaml:1:5: ms: '5' is not a duration such as 1s" },
+		{ "ms: 5", "f.yaml:1:5: ms: '5' is not a duration such as 30s, 5m or 24h" },
 		{ "ms: 4ms", "f.yaml:1:5: ms: 4ms is not from 5ms to 1m" },
 		{ "real: nan", "f.yaml:1:7: real: 'nan' is not a number" },
 		{ "real: 1e999", "f.yaml:1:7: real: '1e999' is not a number" },

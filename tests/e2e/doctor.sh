@@ -150,7 +150,6 @@ sed -n 's/.*where the provider is registered\(.*\)/\1/p' "$work/text" | LC_ALL=C
 diff - "$work/commands" <<'END' || fail "command lines with names of providers"
 , with --export-manifests.
 , with --export-manifests.
-, with --export-manifests.
 : etwtool providers --export-manifests DIR "Contoso Windows Firewall".
 : etwtool providers --export-manifests DIR Contoso-Plain.Name_1.
 END
@@ -159,6 +158,9 @@ grep -q PerfView "$work/text" && fail "another program than ours"
 "$ETWTOOL" doctor "$work/calls.etl" --collector.dns >"$work/text" || fail "a recording without events of DNS"
 says '^warning: Collector dns counts nothing, because .*: PROCESS, THREAD; there is no event of the provider Microsoft-Windows-DNS-Client\.$' \
 	<"$work/text" || fail "$(grep 'Collector dns' "$work/text")"
+# Advice that several findings in a row share is printed once.
+[ "$(grep -c '^warning: Collector .* counts nothing' "$work/text")" -gt 1 ] || fail "$(cat "$work/text")"
+[ "$(grep -c '^    do: Record again with the profile' "$work/text")" = 1 ] || fail "advice is repeated: $(cat "$work/text")"
 # Tables that are too small: as many entries as the exporter counts.
 printf 'limits: { files: 100, processes: 16, threads: 16 }\n' >"$work/limits.yaml"
 "$ETWTOOL" doctor "$sample" --config.file "$work/limits.yaml" >"$work/text" || fail "small tables"

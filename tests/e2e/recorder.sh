@@ -118,6 +118,11 @@ done
 (cd "$work/rec" && rm $others)
 [ "$(recordings | wc -l)" = 2 ] || fail "not two recordings: $(recordings)"
 [ "$(curl -fsS "$url/metrics" | grep -c '^etw_exporter_recorder_last_recording_info')" = 1 ] || fail "not one last recording"
+# After a failure the next attempt comes five seconds later, and a request in between is told why.
+mv "$work/rec" "$work/away"
+told() { post && [ "$status" = 429 ] && says 'the last recording failed; the next one may begin in [1-5] s$' <"$work/answer"; }
+until_true 60 told || fail "after a failure: $status: $(cat "$work/answer")"
+mv "$work/away" "$work/rec"
 end_exporter
 
 # Filters: the events of some providers and processes, and what names them.

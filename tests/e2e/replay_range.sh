@@ -31,5 +31,5 @@ says '^etw_replay_finished 1' <"$work/page" || fail "the replay has not finished
 expect_exit 2 '--replay.to is not later than --replay.from' "$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --replay.from=20 --replay.to=10
 expect_exit 2 '--replay.from takes a time such as' "$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --replay.from=soon
 once --replay.from=2h >"$work/page"
-says 'No event is between --replay.from and --replay.to' <"$work/log" || fail "no warning: $(cat "$work/log")"
+says 'No event is between --replay.from and --replay.to.* begin=2[^ ]*Z end=2[^ ]*Z$' <"$work/log" || fail "no warning: $(cat "$work/log")"
 echo "ok: a range of a recording is counted alone"

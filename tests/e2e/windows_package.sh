@@ -7,15 +7,15 @@ for command in wixl msibuild msiinfo zip; do
 	command -v "$command" >/dev/null || skip "$command is not installed (.ci/deps-packages.sh): no package was made"
 done
 
-package() { # folder, variables of the environment...
-	env SOURCE_DATE_EPOCH=1700000000 "${@:2}" bash "$SOURCE_DIR/.ci/package.sh" --windows "$BUILD_DIR" "$work/$1" >"$work/out" 2>&1 ||
+export SOURCE_DATE_EPOCH=1700000000
+package() { # folder
+	bash "$SOURCE_DIR/.ci/package.sh" --windows "$BUILD_DIR" "$work/$1" >"$work/out" 2>&1 ||
 		fail "package.sh: $(tail -5 "$work/out")"
 }
 package first
 package second
 diff -r "$work/first" "$work/second" || fail "two runs made different packages"
 no_folders "$BUILD_DIR"/{etw_exporter,etwtool,etw_selftest}.debug # whose check sums the programs have in themselves
-package newer PACKAGE_VERSION=99.0.0
 python3 "$SOURCE_DIR/tests/e2e/check_packages.py" "$work/first" >"$work/out" 2>&1 || fail "check_packages.py: $(cat "$work/out")"
 
 name=$(basename "$work"/first/*.msi .msi)
@@ -23,6 +23,9 @@ for component in exporter etwtool; do
 	cmake --install "$BUILD_DIR" --prefix "$work/installed" --component $component >"$work/out"
 done
 (cd "$work" && python3 -m zipfile -e "first/$name.zip" unpacked)
+newer=newer/${name/[0-9]*.[0-9]*.[0-9]*-windows/99.0.0-windows}.msi # the same files as a later version
+mkdir "$work/newer"
+python3 "$SOURCE_DIR/.ci/msi.py" "$work/unpacked/$name" 99.0.0 "$work/$newer" >"$work/out" 2>&1 || fail "msi.py: $(cat "$work/out")"
 diff <(cd "$work/installed" && find . -type f ! -name '*.debug' | sort) \
 	<(cd "$work/unpacked/$name" && find . -type f ! -path './licences/*' | sort) || fail "the archive and the installation differ"
 
@@ -80,7 +83,7 @@ run "$folder/etw_exporter.exe" --check-config "--config.file=$config" || fail "t
 
 # An upgrade keeps properties and a changed configuration, and has one service; what is given anew changes.
 echo '# changed' >>"$config"
-installer i "newer/${name/[0-9]*.[0-9]*.[0-9]*-windows/99.0.0-windows}.msi" LISTEN_PORT=19192 || fail "upgrading: $?: $(cat "$work/said")"
+installer i "$newer" LISTEN_PORT=19192 || fail "upgrading: $?: $(cat "$work/said")"
 is "the end of the configuration" "$(tail -1 "$config")" '# changed'
 service_line "--web.listen-address=127.0.0.1:19192 --log.level=debug --collector.cpu"
 is "the kept firewall rule" "$(value "$settings" FirewallAllow)" 127.0.0.9
@@ -95,7 +98,7 @@ fi
 # event tracing here, ends soon after each start.
 ended() { ! cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ' | says 'etw_exporter[.]exe"* --service=run'; }
 until_true 60 ended || true
-installer x "newer/${name/[0-9]*.[0-9]*.[0-9]*-windows/99.0.0-windows}.msi" || fail "removing: $?: $(cat "$work/said")"
+installer x "$newer" || fail "removing: $?: $(cat "$work/said")"
 is "what is left" "$(cd "$folder" && find . -type f)" ./config/etw_exporter.yaml
 for key in "$service" "$settings" "$source"; do
 	if run reg query "$key"; then

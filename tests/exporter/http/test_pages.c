@@ -360,7 +360,7 @@ static void lifecycle_pages_are_off_unless_switched_on(void **state)
 	expect(&fixture, "POST", "/-/quit", "", 403, "--web.enable-lifecycle");
 	expect(&fixture, "PUT", "/-/reload", "", 403, "--web.enable-lifecycle");
 	expect(&fixture, "POST", "/-/record", "", 403, "--web.enable-lifecycle");
-	expect(&fixture, "GET", "/-/quit", "", 405, "");
+	expect(&fixture, "GET", "/-/quit", "", 405, "This page allows POST, PUT, OPTIONS.");
 	assert_int_equal(fixture.quits + fixture.reloads, 0);
 	stop(&fixture);
 }

@@ -220,7 +220,7 @@ static void a_pair_has_start_stop_and_key(void **state)
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], timeout: 0s }"),
 		  "x.yaml:9:122: timeout: 0s is not from 1ms to 24h" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], timeout: 30 }"),
-		  "x.yaml:9:122: timeout: '30' is not a duration such as 1s" },
+		  "x.yaml:9:122: timeout: '30' is not a duration such as 30s, 5m or 24h" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], end: x }"),
 		  "x.yaml:9:113: unknown key 'end'; known: start, stop, key, timeout, keep, carry, carried_by" },
 		{ PAIR("{ start: Thread/CSwitch, stop: Process/Stop, key: [OnCpu] }"),
