@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Replaces names in the records of a recording: of machines, users, programs, files, addresses and
- * accounts, command lines, and every other text. etwtool/relog/anonymise.h describes the
+ * accounts, command lines, and every other text. The section on pseudonyms describes the
  * replacements.
  *
  * Numbers, times and the layouts of events (their names, and those of fields and providers) stay,

@@ -47,10 +47,6 @@ enum account_answer {
 enum account_answer account_lookup_ask(struct account_lookup *lookup, const char *sid, size_t size,
 				       uint64_t wait_ns, struct etw_text *name, uint32_t *number);
 
-/* Returns how many accounts have their answers, which come in the order of their numbers: those
- * with lower numbers have one. */
-uint32_t account_lookup_answered(struct account_lookup *lookup);
-
 /* ---- well-known accounts ---- */
 
 /*

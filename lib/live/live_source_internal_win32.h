@@ -467,19 +467,9 @@ bool machine_read_disks(struct machine *machine, const struct machine_disks *dis
 
 /* ---- what runs on the machine ---- */
 
-/* Called for a session (info->LoggerId) that has the provider enabled. Returns false to end the
- * search. */
-typedef bool running_enabled(void *context, const GUID *provider, const TRACE_ENABLE_INFO *info);
-
 /* Returns how many sessions Windows can run at a time: the registry value EtwMaxLoggers, or 64. */
 uint32_t running_places(void);
 
-/*
- * Calls `each` for every session that has the provider enabled, once for each process that has
- * registered the provider. Returns false if no process has registered it or the answer of Windows
- * is malformed.
- */
-bool running_each_enabled(const GUID *provider, running_enabled *each, void *context);
 /* Returns whether processes have registered the provider and it is enabled in none of them for the
  * session. */
 bool running_is_disabled(const GUID *provider, TRACEHANDLE session);

@@ -219,7 +219,9 @@ void payload_filter_done(struct etw_payload_filter *filter)
 	filter->condition_count = 0;
 }
 
-bool payload_filter_copy(struct etw_payload_filter *to, const struct etw_payload_filter *from)
+/* After a failure (no memory) the caller must free *to as well. */
+static bool payload_filter_copy(struct etw_payload_filter *to,
+				const struct etw_payload_filter *from)
 {
 	*to = (struct etw_payload_filter){ .event = from->event, .any = from->any };
 	for (size_t i = 0; i < from->condition_count; i++) {
