@@ -54,7 +54,7 @@ struct config_session {
 	unsigned line, column;
 };
 
-/* Whether the session has this name; Windows ignores case in names of sessions. */
+/* Returns whether the session has this name; Windows ignores case in names of sessions. */
 bool session_has_name(const struct config_session *session, const char *name);
 
 /* Frees what the session owns. */

@@ -18,8 +18,8 @@ enum { WEB_PATH_SIZE_MAX = 256 };
  * sends the request. */
 bool web_path_is_valid(const char *path);
 
-/* Whether a page of the program other than the metrics has this path, or may have it: all that
- * begin with /-/. */
+/* Returns whether a page of the program other than the metrics has this path, or may have it: all
+ * that begin with /-/. */
 bool web_path_is_taken(const char *path);
 
 #endif

@@ -68,7 +68,7 @@ static bool add_missing(struct doctor *doctor, struct collector_report *report,
 	return true;
 }
 
-/* Whether an earlier rule of the collector is about the same event and had events. */
+/* Returns whether an earlier rule of the collector is about the same event and had events. */
 static bool had_events_before(const struct dry_run *dry_run, size_t index)
 {
 	const struct rule *rule = dry_run_at(dry_run, index)->rule;

@@ -28,7 +28,8 @@ void describing_done(struct describing *describing)
 	map_done(&describing->providers);
 }
 
-/* Whether the event is the first one of its provider that has traits, which contain its name. */
+/* Returns whether the event is the first one of its provider that has traits, which contain its
+ * name. */
 static bool names_provider(struct describing *describing, const struct etw_record *record)
 {
 	struct etw_extended_item traits;

@@ -44,7 +44,7 @@ void describing_done(struct describing *describing);
  */
 bool is_describing(struct describing *describing, const struct etw_record *record);
 
-/* Whether a describing record is FileIo/Create: it says what a file object means. */
+/* Returns whether a describing record is FileIo/Create: it says what a file object means. */
 bool is_file_open(const struct etw_record *record);
 
 /* A bounded table of hashes of records; what no longer fits is never a repetition.

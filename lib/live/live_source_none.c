@@ -20,8 +20,7 @@ struct etw_source *etw_source_open_live(const struct etw_live_options *options,
 					struct etw_error *err)
 {
 	(void)options;
-	error_set(err, ETW_ERROR_UNSUPPORTED,
-		  "live sessions need Windows; name a recording with --replay.file");
+	error_set(err, ETW_ERROR_UNSUPPORTED, "live sessions need Windows");
 	return NULL;
 }
 

@@ -62,8 +62,8 @@ static NOINLINE bool keeps_process(struct rule_engine *engine)
 
 /* ---- one rule ---- */
 
-/* Whether a time that ends with the record is a valid duration. If not, it is counted by the
- * reason. */
+/* Returns whether a time that ends with the record is a valid duration. If not, it is counted by
+ * the reason. */
 static bool is_duration(struct rule_engine *engine, const struct compiled_rule *rule,
 			const struct etw_record *record, bool negative, uint64_t ns)
 {

@@ -371,7 +371,7 @@ static inline bool label_get(struct rule_engine *engine, struct compiled_rules *
 	return label->state != VALUE_CUT;
 }
 
-/* Whether the value fulfils the condition, from the cache or computed. */
+/* Returns whether the value fulfils the condition, from the cache or computed. */
 bool condition_holds(struct rule_engine *engine, const struct compiled_condition *condition,
 		     const struct value *value);
 

@@ -303,7 +303,7 @@ static uint32_t resolve_text(struct rule_engine *engine, uint64_t owner, const s
 
 /* ---- text of values ---- */
 
-/* Whether the field is binary data. */
+/* Returns whether the field is binary data. */
 static bool holds_bytes(const struct etw_field *field)
 {
 	return field->type == ETW_FIELD_BINARY || field->type == ETW_FIELD_BINARY16 ||

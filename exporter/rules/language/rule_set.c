@@ -86,9 +86,9 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 
 /* ---- built-in collectors ---- */
 
-/* Whether something in the configuration may depend on collectors that are off: families of other
- * collectors are compared with theirs, `labels` add labels to families that collectors share, and
- * triggers name families. */
+/* Returns whether something in the configuration may depend on collectors that are off: families of
+ * other collectors are compared with theirs, `labels` add labels to families that collectors share,
+ * and triggers name families. */
 static bool uses_all(const struct config *config)
 {
 	return config->broken || config->collector_files.count > 0 || config->label_count > 0 ||
