@@ -93,10 +93,6 @@ uint32_t rule_features(const struct rule *rule);
  * rule_set_kernel_flags()). */
 uint32_t collector_kernel_flags(const struct collector *collector);
 
-/* Checks the numbers of labels and fields of the enabled rules. The problems of the trees get an
- * error (limits.c). */
-bool rule_set_check_limits(const struct rule_set *set, struct etw_error *err);
-
 /* Registers the families of the enabled collectors (families.c). */
 bool rule_set_register(struct rule_set *set, struct registry *registry, struct etw_error *err);
 
