@@ -23,16 +23,6 @@
 #include "exporter/rules/rules.h"
 #include "exporter/track/tracker.h"
 
-const char *collector_state_name(enum collector_state state)
-{
-	static const char *const names[] = { [COLLECTOR_OFF] = "off",
-					     [COLLECTOR_FED] = "fed",
-					     [COLLECTOR_IDLE] = "idle",
-					     [COLLECTOR_NOT_FED] = "not fed" };
-
-	return names[state];
-}
-
 static bool has_provider(const struct doctor *doctor, const struct etw_provider_spec *spec)
 {
 	bool by_name = etw_provider_spec_nameless(spec);

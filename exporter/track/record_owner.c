@@ -350,13 +350,3 @@ uint32_t tracker_file(struct tracker *tracker)
 	}
 	return now->file;
 }
-
-uint32_t tracker_path_group(struct tracker *tracker)
-{
-	static const int64_t second_100ns = 10000000;
-	uint32_t file = tracker_file(tracker);
-	int64_t time = tracker->now.record->time;
-
-	return files_group(&tracker->files, file,
-			   time != ETW_RECORD_NO_TIME ? time / second_100ns : INT64_MIN);
-}

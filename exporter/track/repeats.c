@@ -60,16 +60,6 @@ static uint8_t group_of(const struct etw_record *record)
 	return group;
 }
 
-bool is_file_open(const struct etw_record *record)
-{
-	return record->classic ?
-		       record->opcode == ETW_KERNEL_OPCODE_FILE_IO_CREATE &&
-			       etw_kernel_class_of(record->provider) == ETW_KERNEL_FILE_IO :
-		       (record->id == ETW_FILE_EVENT_CREATE ||
-			record->id == ETW_FILE_EVENT_CREATE_NEW_FILE) &&
-			       etw_provider_is(record->provider, ETW_PROVIDER_KERNEL_FILE);
-}
-
 bool is_describing(struct describing *describing, const struct etw_record *record)
 {
 	uint8_t group;

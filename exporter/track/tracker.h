@@ -254,10 +254,10 @@ uint64_t tracker_instance(struct tracker *tracker);
 bool tracker_outlived(struct tracker *tracker);
 
 /*
- * Whether the record ends a process: by its stop, or by the start of another process with its id if
- * the stop was lost. Sets *process_id, and *instance to the instance that ends. *instance is 0 for
- * events of Microsoft-Windows-Kernel-Process: they report the same ends as the kernel's own events,
- * a moment apart, and end no instance.
+ * Returns whether the record ends a process: by its stop, or by the start of another process with
+ * its id if the stop was lost. Sets *process_id, and *instance to the instance that ends. *instance
+ * is 0 for events of Microsoft-Windows-Kernel-Process: they report the same ends as the kernel's
+ * own events, a moment apart, and end no instance.
  */
 bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64_t *instance);
 

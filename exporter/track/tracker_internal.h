@@ -339,7 +339,4 @@ static inline bool tracker_ends_request(const struct tracker *tracker)
 uint32_t tracker_find_file(struct tracker *tracker);
 uint32_t tracker_file(struct tracker *tracker);
 
-/* Returns the label id of the path group of that file, as files_group() does. */
-uint32_t tracker_path_group(struct tracker *tracker);
-
 #endif

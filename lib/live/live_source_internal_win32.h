@@ -3,7 +3,7 @@
  * Types and functions that the files of a live session share. Each file calls only those above it
  * in this list:
  *
- *   error_text_win32.c   error codes as sentences, UTF-16, queries of Windows, statistics
+ *   live_helpers_win32.c error codes as sentences, UTF-16, queries of Windows, statistics
  *   provider_win32.c     the exporter's own provider; the canaries of a session
  *   known_win32.c        what a harvest found, on its way to the consumer thread
  *   consume_win32.c      EVENT_RECORD to struct etw_record

@@ -401,11 +401,6 @@ void dry_run_event(struct dry_run *dry_run, const struct compiled_rules *compile
 void dry_run_result(struct dry_run *dry_run, const struct compiled_rules *compiled,
 		    const struct compiled_rule *rule, enum event_result result);
 
-/* Counts a time that is no valid duration, which the rule left out, in
- * etw_invalid_durations_total. */
-void engine_count_no_duration(struct rule_engine *engine, const struct compiled_rule *rule,
-			      enum duration_verdict verdict);
-
 /* Counts a problem in etw_decode_errors_total. */
 void engine_count_problem(struct rule_engine *engine, struct compiled_rules *compiled,
 			  enum decode_problem problem);
