@@ -502,12 +502,12 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on);
  * to capture their state is counted from then on. */
 void disable_provider(struct live *live, TRACEHANDLE session,
 		      const struct etw_provider_spec *provider, uint64_t began_ns);
-/* Disables a provider that is enabled again with other arguments than these, and waits for its
- * processes: they take arguments only of a session that is new to them. */
+/* Disables a provider that will be enabled again with other arguments, and waits for its processes:
+ * they take arguments only of a session that is new to them. */
 void disable_for_arguments(TRACEHANDLE session, const struct etw_provider_spec *provider);
 
-/* Deletes the arguments of a provider, which enabling it has written to where processes look that
- * register it later. */
+/* Deletes the arguments of a provider from the registry. Enabling the provider wrote them there for
+ * processes that register it later. */
 void arguments_withdraw(TRACEHANDLE session, const struct etw_provider_spec *provider);
 
 /* ---- the session; these functions take the lock ---- */
