@@ -107,7 +107,12 @@ static bool replace(struct message *message, uint64_t *state, uint64_t next)
 						     memory_order_relaxed, memory_order_relaxed);
 }
 
-bool log_limit_pass(const char *text, int level, uint64_t now_ns, uint64_t *before)
+/*
+ * Returns whether a line with this message may be written at the time now_ns (os_monotonic_ns()).
+ * *before is set to the number of lines that were suppressed in a minute that has ended and have
+ * not been reported yet. The text must stay valid. level is stored for the report.
+ */
+static bool limit_pass(const char *text, int level, uint64_t now_ns, uint64_t *before)
 {
 	struct message *message = find(text);
 	uint64_t minute = minute_at(now_ns), state, next;
@@ -133,7 +138,15 @@ bool log_limit_pass(const char *text, int level, uint64_t now_ns, uint64_t *befo
 	return suppressed_of(next) == 0;
 }
 
-bool log_limit_take(uint64_t now_ns, bool at_end, struct log_suppressed *taken)
+struct suppressed {
+	const char *message;
+	int level; /* level of the last line */
+	uint64_t lines;
+};
+
+/* Takes the suppressed lines of one message from a minute that has ended, with at_end also from the
+ * present one. Returns false if none are left. */
+static bool limit_take(uint64_t now_ns, bool at_end, struct suppressed *taken)
 {
 	uint64_t minute = minute_at(now_ns);
 
@@ -379,7 +392,7 @@ void log_write(enum log_level level, const char *message, const struct log_field
 	if (level < atomic_load_explicit(&lowest_level, memory_order_relaxed)) {
 		return;
 	}
-	pass = level == LOG_DEBUG || log_limit_pass(message, (int)level, limit_clock(), &before);
+	pass = level == LOG_DEBUG || limit_pass(message, (int)level, limit_clock(), &before);
 	if (before > 0) {
 		write_suppressed(level, message, before);
 	}
@@ -399,9 +412,9 @@ void log_write_always(enum log_level level, const char *message, const struct lo
 
 void log_report_suppressed(bool at_end)
 {
-	struct log_suppressed taken;
+	struct suppressed taken;
 
-	while (log_limit_take(limit_clock(), at_end, &taken)) {
+	while (limit_take(limit_clock(), at_end, &taken)) {
 		write_suppressed((enum log_level)taken.level, taken.message, taken.lines);
 	}
 }

@@ -54,7 +54,7 @@ struct config_session {
 	unsigned line, column;
 };
 
-/* Whether the session has this name; Windows ignores case in names of sessions. */
+/* Returns whether the session has this name; Windows ignores case in names of sessions. */
 bool session_has_name(const struct config_session *session, const char *name);
 
 /* Frees what the session owns. */
@@ -229,5 +229,22 @@ extern const struct yaml_shape config_shape;
 		   "[^{].*/[^/]+))$",                                                         \
 	.json = "'examples': ['FileIo/Write', 'DiskIo/Read', 'Process/Start', "               \
 		"'Microsoft-Windows-DNS-Client/3008', '*']"
+
+/* ---- paths of the web server, as the configuration and the server check them ---- */
+
+/* The size of a path with its NUL. */
+enum { WEB_PATH_SIZE_MAX = 256 };
+
+/* Letters and digits, of which paths and hosts consist beside other signs. */
+#define WEB_LETTERS_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+/* Returns whether a text is a slash followed by characters that are allowed. "//host" is refused
+ * because a browser takes it for another host, and dots because a browser resolves them before it
+ * sends the request. */
+bool web_path_is_valid(const char *path);
+
+/* Returns whether a page of the program other than the metrics has this path, or may have it: all
+ * that begin with /-/. */
+bool web_path_is_taken(const char *path);
 
 #endif

@@ -264,7 +264,7 @@ bool yaml_is_null(const char *text, size_t size)
 	return false;
 }
 
-/* Whether the next node is a key of a map. */
+/* Returns whether the next node is a key of a map. */
 static bool wants_key(const struct builder *builder)
 {
 	const struct level *level = builder->depth > 0 ? &builder->levels[builder->depth - 1] :
@@ -437,7 +437,7 @@ static void put_line(char *out, size_t size, const char *sentence, size_t line)
 	}
 }
 
-/* Whether the white space at the start of a line (from 0) contains a tab. */
+/* Returns whether the white space at the start of a line (from 0) contains a tab. */
 static bool is_indented_by_tab(const char *text, size_t size, size_t line)
 {
 	const char *at = text, *end = text + size;

@@ -58,12 +58,12 @@ void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct etw_e
 /* Returns the entry of a map with this key, in exact case; NULL if there is none. */
 const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key);
 
-/* Whether a text without quotes stands for nothing: ~, null, Null, NULL ("10.3.2. Tag Resolution",
- * YAML 1.2.2). A value that is written so is read as an empty text without quotes. */
+/* Returns whether a text without quotes stands for nothing: ~, null, Null, NULL ("10.3.2. Tag
+ * Resolution", YAML 1.2.2). A value that is written so is read as an empty text without quotes. */
 bool yaml_is_null(const char *text, size_t size);
 
-/* Whether two nodes have the same contents, with entries in the same order. NULL is only equal
- * to NULL. */
+/* Returns whether two nodes have the same contents, with entries in the same order. NULL is only
+ * equal to NULL. */
 bool yaml_equal(const struct yaml_node *a, const struct yaml_node *b);
 
 struct problems *yaml_problems(const struct yaml_tree *tree);

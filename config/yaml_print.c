@@ -63,7 +63,7 @@ static bool is_plain(const char *text, size_t size)
 	return size > 0 && text[size - 1] != ':';
 }
 
-/* Whether YAML allows the character only as an escape. */
+/* Returns whether YAML allows the character only as an escape. */
 static bool needs_escape(uint32_t codepoint)
 {
 	return utf8_steers_terminal(codepoint) || codepoint == 0xfeff || codepoint == 0xfffe ||

@@ -81,8 +81,8 @@ const char *yaml_word_at(const struct yaml_shape *shape, size_t index)
 	return shape->word ? shape->word(index) : shape->words[index];
 }
 
-/* Whether the reader can continue after an error: it can after an error of the file, which has
- * been reported. */
+/* Returns whether the reader can continue after an error: it can after an error of the file, which
+ * has been reported. */
 static bool can_go_on(const struct yaml_reader *in)
 {
 	return in->err->code == ETW_ERROR_CONFIG;
@@ -480,8 +480,8 @@ static bool read_fallbacks(struct yaml_reader *in, const struct yaml_shape *shap
 	return true;
 }
 
-/* Whether the map has an unknown key whose nearest known key is this one. Its error has then
- * proposed the missing key already. */
+/* Returns whether the map has an unknown key whose nearest known key is this one. Its error has
+ * then proposed the missing key already. */
 static bool is_misspelt(const struct yaml_node *node, const struct yaml_shape *shape,
 			const char *key)
 {
@@ -590,8 +590,8 @@ bool yaml_read_map(struct yaml_reader *in, const struct yaml_node *node, const s
 	return good;
 }
 
-/* Whether an editor takes the text as a number or a switch ("10.3.2. Tag Resolution", YAML 1.2.2).
- */
+/* Returns whether an editor takes the text as a number or a switch ("10.3.2. Tag Resolution", YAML
+ * 1.2.2). */
 static bool is_other_type(const struct yaml_node *node)
 {
 	static const char *const switches[] = { "true", "True", "TRUE", "false", "False", "FALSE" };

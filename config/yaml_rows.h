@@ -64,8 +64,8 @@ struct yaml_shape {
 	/* These are for SHAPE_LIST and SHAPE_NAMES. */
 	const struct yaml_shape *item;
 	const char *items; /* "fields", for errors about their number */
-	/* Whether two elements must not be in one list; `twice` is the sentence about it. NULL:
-	 * all may be. */
+	/* Returns whether two elements must not be in one list; `twice` is the sentence about it.
+	 * NULL: all may be. */
 	bool (*same)(const void *element, const void *other);
 	const char *twice;
 

@@ -32,7 +32,6 @@
 #include "etwtool/class_rows.h"
 #include "etwtool/recording.h"
 #include "etwtool/tool.h"
-#include "exporter/recorder_rules.h"
 #include "exporter/rules/language/collector.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/setup.h"

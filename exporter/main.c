@@ -30,7 +30,6 @@
 #include "exporter/landing.h"
 #include "exporter/options.h"
 #include "exporter/recorder/flight.h"
-#include "exporter/recorder_rules.h"
 #include "exporter/reload.h"
 #include "exporter/runner.h"
 #include "exporter/setup.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flow of an event on one page: source → decode → track → rules → registry, for one source and
- * its consumer.
+ * The way of an event from one source to the registry: decode, track, rules, on the consumer's
+ * thread.
  *
- * The callback that the source delivers to is the queue: there is no second one between the
- * consumer and the registry, because a second queue only adds a second place to lose events.
+ * The source calls the pipeline for each record. There is no queue between the consumer and the
+ * registry, because it would only be a second place to lose events.
  */
 #ifndef EXPORTER_PIPELINE_H
 #define EXPORTER_PIPELINE_H

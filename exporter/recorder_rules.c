@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "exporter/recorder_rules.h"
+#include "exporter/setup.h"
 
 #include <stdio.h>
 #include <string.h>

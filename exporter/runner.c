@@ -295,7 +295,7 @@ static bool open_recordings(struct runner *runner, struct etw_error *err)
 	return runner->pace || options->speed <= 0;
 }
 
-/* Whether someone has looked at the memory of processes since it was read. */
+/* Returns whether someone has looked at the memory of processes since it was read. */
 static bool wants_memory(void *context)
 {
 	struct runner *runner = context;

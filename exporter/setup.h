@@ -101,4 +101,12 @@ void setup_tracker_options(const struct setup *setup, struct tracker_options *op
  * configuration. */
 uint32_t setup_kernel_subjects(const struct setup *setup);
 
+/*
+ * Checks whether the rules of the flight recorder (`recorder:`) can fire (recorder_rules.c). Logs a
+ * warning, with its place in the configuration, for each rule whose family the metrics page will
+ * not have, or whose labels the family does not have. These are warnings and no errors: an exporter
+ * that does not start because a metric was renamed would measure nothing at all.
+ */
+void recorder_rules_warn(const struct setup *setup);
+
 #endif

@@ -221,7 +221,7 @@ static int compare_candidates(const void *a, const void *b)
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
-/* Whether less than 1/part of the limit is left. */
+/* Returns whether less than 1/part of the limit is left. */
 static bool is_short(uint64_t used, uint64_t most, unsigned part)
 {
 	return used + most / part >= most;
@@ -243,7 +243,7 @@ static uint32_t max_series_of(const struct family *family)
 	return atomic_load_explicit(&family->max_series, memory_order_relaxed);
 }
 
-/* Whether the samples of a family are examined. Those of other families will not be evicted
+/* Returns whether the samples of a family are examined. Those of other families will not be evicted
  * soon. */
 static bool is_watched(const struct family *family)
 {

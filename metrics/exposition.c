@@ -74,7 +74,7 @@ static bool is_openmetrics(const struct exposition_options *options)
 	       options->format == EXPOSITION_OPENMETRICS_1_0_0;
 }
 
-/* Whether OpenMetrics accepts the family as a counter: the name of its sample must end in
+/* Returns whether OpenMetrics accepts the family as a counter: the name of its sample must end in
  * `_total`. */
 static bool is_openmetrics_counter(const struct family *family)
 {

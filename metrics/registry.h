@@ -104,7 +104,7 @@ size_t family_buckets(const struct family *family, const uint64_t **bounds);
 struct family *registry_prepare(struct registry *registry, const struct family_options *options,
 				struct etw_error *err);
 
-/* Whether the family shows this help. A family that both sets have keeps its first help. */
+/* Returns whether the family shows this help. A family that both sets have keeps its first help. */
 bool family_has_help(const struct family *family, const char *help);
 
 /*
@@ -309,7 +309,7 @@ void registry_alive(struct registry *registry, uint32_t id, int64_t time);
  * counted while it was not shown. */
 void family_restart(struct family *family, const struct shard *shard);
 
-/* Whether a cell belongs to the family in this shard. */
+/* Returns whether a cell belongs to the family in this shard. */
 bool family_has_cell(const struct family *family, const struct shard *shard, const cell *at);
 
 /*

@@ -343,7 +343,7 @@ struct registry {
 /* A value of shown_from or shown_until that no generation reaches. */
 #define NEVER_SHOWN UINT32_MAX
 
-/* Whether the pages of a generation have the family. */
+/* Returns whether the pages of a generation have the family. */
 static inline bool family_shown(const struct family *family, uint32_t generation)
 {
 	/* Both pair with the releases in exchange.c. The order matters: when a family is shown

@@ -72,8 +72,8 @@ static inline uint32_t sample_tag(uint64_t hash)
 	return (uint32_t)(hash >> 32) & ~(uint32_t)(SAMPLE_END - 1);
 }
 
-/* Whether a slot, XORed with a tag, is the number of a sample: the slot is not free and has this
- * tag. */
+/* Returns whether a slot, XORed with a tag, is the number of a sample: the slot is not free and has
+ * this tag. */
 static inline bool slot_matches(uint32_t slot)
 {
 	return slot - SAMPLE_FIRST < SAMPLE_END - SAMPLE_FIRST;

@@ -37,8 +37,6 @@ struct findings {
 	struct finding lost; /* receives the texts of a finding that could not be kept */
 };
 
-const char *severity_name(enum severity severity);
-
 /* ---- facts ---- */
 
 enum collector_state {
@@ -48,8 +46,6 @@ enum collector_state {
 	COLLECTOR_IDLE,    /* all its needs were enabled, but no event came that it counts */
 	COLLECTOR_NOT_FED, /* something that it needs is missing */
 };
-
-const char *collector_state_name(enum collector_state state); /* "fed", "not fed", … */
 
 struct collector_report {
 	const struct collector *collector;

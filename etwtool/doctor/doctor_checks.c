@@ -35,11 +35,6 @@ enum { GAP_SECONDS = 60, UNKNOWN_PERCENT = 1, NO_VOLUME_PERCENT = 5 };
 
 /* ---- findings ---- */
 
-const char *severity_name(enum severity severity)
-{
-	return severity == SEVERITY_WARNING ? "warning" : "note";
-}
-
 struct finding *doctor_found(struct doctor *doctor, enum severity severity, const char *id,
 			     const char *to_do)
 {

@@ -23,16 +23,6 @@
 #include "exporter/rules/rules.h"
 #include "exporter/track/tracker.h"
 
-const char *collector_state_name(enum collector_state state)
-{
-	static const char *const names[] = { [COLLECTOR_OFF] = "off",
-					     [COLLECTOR_FED] = "fed",
-					     [COLLECTOR_IDLE] = "idle",
-					     [COLLECTOR_NOT_FED] = "not fed" };
-
-	return names[state];
-}
-
 static bool has_provider(const struct doctor *doctor, const struct etw_provider_spec *spec)
 {
 	bool by_name = etw_provider_spec_nameless(spec);
@@ -68,7 +58,7 @@ static bool add_missing(struct doctor *doctor, struct collector_report *report,
 	return true;
 }
 
-/* Whether an earlier rule of the collector is about the same event and had events. */
+/* Returns whether an earlier rule of the collector is about the same event and had events. */
 static bool had_events_before(const struct dry_run *dry_run, size_t index)
 {
 	const struct rule *rule = dry_run_at(dry_run, index)->rule;

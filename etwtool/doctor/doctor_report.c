@@ -79,6 +79,11 @@ static void add_sentence(struct etw_text *out, const char *indent, const struct 
 	text_add_char(out, '\n');
 }
 
+static const char *severity_name(enum severity severity)
+{
+	return severity == SEVERITY_WARNING ? "warning" : "note";
+}
+
 /* Advice that several findings in a row share is printed once, after the last of them. */
 static void add_findings_text(struct etw_text *out, const struct findings *findings,
 			      enum severity severity)
@@ -186,6 +191,17 @@ static void add_sources_text(struct etw_text *out, const struct collector_report
 			       etw_provider_spec_label(&report->collector->substitutes[i], label));
 		between = " and ";
 	}
+}
+
+/* "fed", "not fed", … */
+static const char *collector_state_name(enum collector_state state)
+{
+	static const char *const names[] = { [COLLECTOR_OFF] = "off",
+					     [COLLECTOR_FED] = "fed",
+					     [COLLECTOR_IDLE] = "idle",
+					     [COLLECTOR_NOT_FED] = "not fed" };
+
+	return names[state];
 }
 
 /*

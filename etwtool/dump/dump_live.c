@@ -248,7 +248,7 @@ static bool follow_sessions(struct live_dump *live, struct etw_error *err)
 		return false;
 	}
 	if (!etw_here(err)) {
-		return error_prefix(err, "no recording is named");
+		return error_prefix(err, "name a recording");
 	}
 	if (!open_sessions(live, err) || !runner_start(live->runner, err)) {
 		return false;

@@ -16,7 +16,7 @@
  *
  * Records that describe events (EventInfo, maps, manifests) stay, because the recording could not
  * be decoded without them. The manifests of an EventSource name the files that they were made from;
- * those names are overwritten (etwtool/relog/anonymise.h).
+ * those names are overwritten.
  *
  * Extended items keep their size, so they are changed in place. Changed are the SID of an account,
  * the GUID of a container, every byte whose meaning is unknown, and bytes between items.
@@ -37,6 +37,9 @@
 
 #include "base/cursor.h"
 #include "base/glob.h"
+#include "base/guid.h"
+#include "base/map.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 /* ---- which fields are names ---- */
@@ -133,7 +136,8 @@ struct anonymiser {
 	struct etw_payload payload;
 	struct etw_text old_text;
 	struct etw_field_slice slices[ETW_SCHEMA_FIELDS_MOST];
-	struct cross_out cross_out;
+	struct map
+		manifests; /* hash of provider and process -> state of the search for file names */
 	uint8_t record[ETW_RECORD_SIZE_MOST];
 };
 
@@ -408,6 +412,99 @@ static enum etw_encode_answer replace_value(void *context, const struct etw_fiel
 	return ETW_ENCODE_BYTES;
 }
 
+/* ---- manifests ---- */
+
+/*
+ * Attributes of the instrumentation manifest whose values are paths or links of its author. The
+ * first character of each string occurs in it only once, so a failed match can restart at the
+ * current character.
+ */
+static const char *const crossed_out[] = { "FileName=\"", "helpLink=\"" };
+
+enum { CROSSED_OUT_COUNT = sizeof crossed_out / sizeof crossed_out[0] };
+
+/* The state of the search for a value, between two chunks of a manifest. */
+struct crossing {
+	bool in_value;
+	uint8_t matched[CROSSED_OUT_COUNT]; /* number of matched characters of each attribute */
+};
+
+static struct crossing crossing_load(uint64_t bits)
+{
+	struct crossing crossing = { .in_value = (bits & 1) != 0 };
+
+	for (size_t i = 0; i < CROSSED_OUT_COUNT; i++) {
+		crossing.matched[i] = (uint8_t)(bits >> 8 * (i + 1));
+	}
+	return crossing;
+}
+
+static uint64_t crossing_store(const struct crossing *crossing)
+{
+	uint64_t bits = crossing->in_value;
+
+	for (size_t i = 0; i < CROSSED_OUT_COUNT; i++) {
+		bits |= (uint64_t)crossing->matched[i] << 8 * (i + 1);
+	}
+	return bits;
+}
+
+/* Takes the next character and returns whether a value begins after it. */
+static bool value_begins(struct crossing *crossing, char c)
+{
+	bool begins = false;
+
+	for (size_t i = 0; i < CROSSED_OUT_COUNT; i++) {
+		uint8_t *matched = &crossing->matched[i];
+
+		*matched = c == crossed_out[i][*matched] ? *matched + 1 : c == crossed_out[i][0];
+		if (crossed_out[i][*matched] == '\0') {
+			*matched = 0;
+			begins = true;
+		}
+	}
+	return begins;
+}
+
+static bool is_of_a_word(char c)
+{
+	return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') ||
+	       (unsigned char)c >= 0x80;
+}
+
+/*
+ * Overwrites, in place, the file names and links in a chunk of a manifest, so that the chunk keeps
+ * its size. Call it in file order: chunks of several manifests may alternate, and a chunk may end
+ * anywhere. xml: a writable copy of the chunk's text. Returns how many values have ended in this
+ * chunk.
+ */
+static unsigned cross_out_files(struct anonymiser *anonymiser, const struct etw_record *record,
+				const struct etw_manifest_chunk *chunk, char *xml)
+{
+	enum { MANIFESTS_MOST = 1 << 16 };
+	uint64_t key = guid_hash(record->provider, hash_seed()) ^ hash_u64(record->process_id);
+	uint64_t *state = anonymiser->manifests.count < MANIFESTS_MOST ?
+				  map_put(&anonymiser->manifests, key, NULL) :
+				  map_find(&anonymiser->manifests, key);
+	unsigned ended = 0;
+	struct crossing crossing = crossing_load(state && chunk->number > 0 ? *state : 0);
+
+	for (size_t i = 0; i < chunk->xml_size; i++) {
+		if (!crossing.in_value) {
+			crossing.in_value = value_begins(&crossing, xml[i]);
+		} else if (xml[i] == '"') {
+			crossing.in_value = false;
+			ended++;
+		} else if (is_of_a_word(xml[i])) {
+			xml[i] = 'x';
+		}
+	}
+	if (state) {
+		*state = crossing_store(&crossing);
+	}
+	return ended;
+}
+
 /* ---- records ---- */
 
 /* Returns whether the schema describes every byte of the payload, as far as that can be known. */
@@ -659,7 +756,7 @@ enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
 	}
 	if (etw_manifest_chunk_read(record, &chunk)) {
 		anonymiser->counts.values[ANONYMISED_FILE] +=
-			cross_out_files(&anonymiser->cross_out, record, &chunk,
+			cross_out_files(anonymiser, record, &chunk,
 					(char *)anonymiser->record + (chunk.xml - *bytes));
 	}
 	replace_items(anonymiser, record, *bytes);
@@ -701,7 +798,7 @@ void anonymiser_free(struct anonymiser *anonymiser)
 	if (anonymiser) {
 		pseudonyms_free(anonymiser->pseudonyms);
 		etw_payload_done(&anonymiser->payload);
-		cross_out_done(&anonymiser->cross_out);
+		map_done(&anonymiser->manifests);
 		text_free(&anonymiser->old_text);
 		free(anonymiser);
 	}

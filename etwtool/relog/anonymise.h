@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Replaces names in the records of a recording: of machines, users, programs, files, addresses and
- * accounts, command lines, and every other text. etwtool/relog/anonymise.h describes the
+ * accounts, command lines, and every other text. The section on pseudonyms describes the
  * replacements.
  *
  * Numbers, times and the layouts of events (their names, and those of fields and providers) stay,
@@ -23,7 +23,6 @@
 #include <etw/schema.h>
 
 #include "base/error.h"
-#include "base/map.h"
 #include "base/text.h"
 
 /* ---- pseudonyms (pseudonyms.c) ---- */
@@ -85,26 +84,6 @@ bool pseudonyms_sid(const struct pseudonyms *pseudonyms, uint8_t *sid, size_t si
  * stays. Returns whether it changed.
  */
 bool pseudonyms_bytes(const struct pseudonyms *pseudonyms, uint8_t *bytes, size_t size);
-
-/* ---- manifests ---- */
-
-/*
- * Overwrites, in place, the file names and links in manifests, so that every chunk keeps its size.
- * Chunks of several manifests may alternate, and a chunk may end anywhere.
- */
-
-/* Zero-initialise it. One thread. */
-struct cross_out {
-	struct map manifests; /* hash of provider and process -> state of the search */
-};
-
-/*
- * Searches a chunk; call it in file order. xml is a writable copy of the chunk's text. Returns how
- * many values have ended in this chunk.
- */
-unsigned cross_out_files(struct cross_out *cross_out, const struct etw_record *record,
-			 const struct etw_manifest_chunk *chunk, char *xml);
-void cross_out_done(struct cross_out *cross_out);
 
 /* ---- records ---- */
 

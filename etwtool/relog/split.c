@@ -137,6 +137,17 @@ static void note_stack(struct split *split, const struct etw_record *record,
 	}
 }
 
+/* Returns whether a describing record is FileIo/Create: it says what a file object means. */
+static bool is_file_open(const struct etw_record *record)
+{
+	return record->classic ?
+		       record->opcode == ETW_KERNEL_OPCODE_FILE_IO_CREATE &&
+			       etw_kernel_class_of(record->provider) == ETW_KERNEL_FILE_IO :
+		       (record->id == ETW_FILE_EVENT_CREATE ||
+			record->id == ETW_FILE_EVENT_CREATE_NEW_FILE) &&
+			       etw_provider_is(record->provider, ETW_PROVIDER_KERNEL_FILE);
+}
+
 static enum etw_mirror_action keep_describing(void *context, const struct etw_record *record,
 					      struct etw_mirror_bytes *bytes)
 {

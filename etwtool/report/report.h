@@ -274,11 +274,7 @@ enum { REPORT_ROWS = 14 };
  * up to the last one with a total.
  */
 size_t report_rows(const struct report_series *series);
-/* Returns how many of these rows are named. */
-size_t report_named_rows(const struct report_chart *chart, const struct report_series *series);
 
-/* Returns the sum of the totals of the rows from first to end, which is excluded. */
-uint64_t report_total(const struct report_series *series, size_t first, size_t end);
 /*
  * Returns the greatest growth of the rows together in one step, and sets *step to the first step
  * that had it.
@@ -308,7 +304,6 @@ struct report_section {
 };
 enum { REPORT_SECTIONS = 9 };
 extern const struct report_section *const report_sections;
-bool report_section_is_empty(const struct report *report, const struct report_section *section);
 
 /* Adds the processes as members of the open object, each below its parent (report_events.c). */
 void report_add_processes(struct json *json, const struct report_events *events);
@@ -321,8 +316,6 @@ void report_add_exit_status(struct etw_text *out, int32_t status);
 void report_add_counted(struct etw_text *out, uint64_t number, const char *noun);
 /* Adds a total in a unit: "12.3 MB", "12,345", "1.25 s". */
 void report_add_value(struct etw_text *out, enum report_unit unit, uint64_t value);
-/* Adds a share: "55 %", "< 0.1 %". */
-void report_add_share(struct etw_text *out, uint64_t part, uint64_t whole);
 /* Adds the growth of a total of a chart per time: "12.3 MB/s", "0.25 CPUs", "3 %". */
 void report_add_rate(struct etw_text *out, const struct report_chart *chart, uint64_t value,
 		     uint64_t time_100ns);

@@ -98,14 +98,6 @@ void report_add_value(struct etw_text *out, enum report_unit unit, uint64_t valu
 	}
 }
 
-void report_add_share(struct etw_text *out, uint64_t part, uint64_t whole)
-{
-	double share = whole > 0 ? 100 * (double)part / (double)whole : 0;
-
-	text_add_format(out, "%s%.*f %%", share > 0 && share < 0.05 ? "< " : "",
-			share < 9.95 ? 1 : 0, share > 0 && share < 0.05 ? 0.1 : share);
-}
-
 void report_add_rate(struct etw_text *out, const struct report_chart *chart, uint64_t value,
 		     uint64_t time_100ns)
 {
@@ -324,19 +316,6 @@ static const struct report_section section_rows[] = {
 _Static_assert(sizeof section_rows / sizeof section_rows[0] == REPORT_SECTIONS, "REPORT_SECTIONS");
 const struct report_section *const report_sections = section_rows;
 
-bool report_section_is_empty(const struct report *report, const struct report_section *section)
-{
-	for (size_t i = 0; i < REPORT_CHARTS; i++) {
-		if (report_charts[i].section &&
-		    strcmp(report_charts[i].section, section->id) == 0 &&
-		    report->charted.series[i].total > 0) {
-			return false;
-		}
-	}
-	return section->collector &&
-	       (strcmp(section->id, "processes") != 0 || report->events.process_count == 0);
-}
-
 /* ---- rows ---- */
 
 size_t report_rows(const struct report_series *series)
@@ -347,24 +326,6 @@ size_t report_rows(const struct report_series *series)
 		rows--;
 	}
 	return rows;
-}
-
-size_t report_named_rows(const struct report_chart *chart, const struct report_series *series)
-{
-	size_t rows = report_rows(series);
-
-	/* If only one row were left for "others", it shows its own name instead. */
-	return chart->form == REPORT_STACK && rows > REPORT_ROWS + 1 ? REPORT_ROWS : rows;
-}
-
-uint64_t report_total(const struct report_series *series, size_t first, size_t end)
-{
-	uint64_t total = 0;
-
-	for (size_t i = first; i < end; i++) {
-		total = count_sum(total, series->rows[i].total);
-	}
-	return total;
 }
 
 uint64_t report_peak(const struct report *report, const struct report_series *series, size_t first,

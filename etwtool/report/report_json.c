@@ -138,6 +138,17 @@ static void add_steps(struct json_writer *writer, const struct report_series *se
 	json_array_end(writer->json);
 }
 
+/* Returns the sum of the totals of the rows from first to end, which is excluded. */
+static uint64_t total_of_rows(const struct report_series *series, size_t first, size_t end)
+{
+	uint64_t total = 0;
+
+	for (size_t i = first; i < end; i++) {
+		total = count_sum(total, series->rows[i].total);
+	}
+	return total;
+}
+
 /* Adds the total of some rows, and the step in which they grew most together. */
 static void add_totals(struct json_writer *writer, const struct report_series *series, size_t first,
 		       size_t end)
@@ -145,9 +156,18 @@ static void add_totals(struct json_writer *writer, const struct report_series *s
 	unsigned step;
 	uint64_t most = report_peak(writer->report, series, first, end, &step);
 
-	json_member_u64(writer->json, "total", report_total(series, first, end));
+	json_member_u64(writer->json, "total", total_of_rows(series, first, end));
 	json_member_u64(writer->json, "peak", most);
 	json_member_u64(writer->json, "peak_step", step);
+}
+
+/* Returns how many rows of a chart are named; the others are shown together. */
+static size_t named_rows(const struct report_chart *chart, const struct report_series *series)
+{
+	size_t rows = report_rows(series);
+
+	/* If only one row were left for "others", it shows its own name instead. */
+	return chart->form == REPORT_STACK && rows > REPORT_ROWS + 1 ? REPORT_ROWS : rows;
 }
 
 static void add_chart(struct json_writer *writer, size_t number)
@@ -155,7 +175,7 @@ static void add_chart(struct json_writer *writer, size_t number)
 	static const char *const units[] = { "bytes", "count", "ns" };
 	const struct report_chart *chart = &report_charts[number];
 	const struct report_series *series = &writer->report->charted.series[number];
-	size_t rows = report_rows(series), named = report_named_rows(chart, series);
+	size_t rows = report_rows(series), named = named_rows(chart, series);
 	struct json *json = writer->json;
 
 	json_object_begin(json);
@@ -292,12 +312,26 @@ static void add_how(struct json *json, const struct report *report, const char *
 	}
 }
 
+/* Returns whether no chart of the section has a total, and no list of processes is in it. */
+static bool section_is_empty(const struct report *report, const struct report_section *section)
+{
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		if (report_charts[i].section &&
+		    strcmp(report_charts[i].section, section->id) == 0 &&
+		    report->charted.series[i].total > 0) {
+			return false;
+		}
+	}
+	return section->collector &&
+	       (strcmp(section->id, "processes") != 0 || report->events.process_count == 0);
+}
+
 static void add_sections(struct json *json, const struct report *report)
 {
 	json_member_array(json, "sections");
 	for (size_t i = 0; i < REPORT_SECTIONS; i++) {
 		const struct report_section *section = &report_sections[i];
-		bool empty = report_section_is_empty(report, section);
+		bool empty = section_is_empty(report, section);
 
 		json_object_begin(json);
 		json_member_string(json, "id", section->id);

@@ -163,6 +163,15 @@ static void add_findings(struct etw_text *out, const struct report *report, cons
 
 /* ---- tables ---- */
 
+/* Adds a share: "55 %", "< 0.1 %". */
+static void add_share(struct etw_text *out, uint64_t part, uint64_t whole)
+{
+	double share = whole > 0 ? 100 * (double)part / (double)whole : 0;
+
+	text_add_format(out, "%s%.*f %%", share > 0 && share < 0.05 ? "< " : "",
+			share < 9.95 ? 1 : 0, share > 0 && share < 0.05 ? 0.1 : share);
+}
+
 static void add_row(struct etw_text *out, const struct report *report, size_t chart, size_t row)
 {
 	const struct report_chart *about = &report_charts[chart];
@@ -176,7 +185,7 @@ static void add_row(struct etw_text *out, const struct report *report, size_t ch
 	text_add_string(out, " | ");
 	report_add_value(out, about->unit, total);
 	text_add_string(out, " | ");
-	report_add_share(out, total, series->total);
+	add_share(out, total, series->total);
 	text_add_string(out, " | ");
 	report_add_rate(out, about, most, (uint64_t)steps->step);
 	text_add_string(out, " | ");

@@ -195,7 +195,7 @@ struct top_view {
 	double progress;  /* progress of a replay that has no page yet, from 0 to 1 */
 	/* ---- how ---- */
 	unsigned columns, rows; /* size of the terminal; 0: unlimited, for plain tables */
-	bool terminal;          /* use control sequences: TERMINAL_… of etwtool/top/top.h */
+	bool terminal;          /* use the control sequences TERMINAL_… */
 	bool colours;
 };
 

@@ -321,7 +321,7 @@ static bool has_penalty(struct auth *auth, const struct client_address *client)
 	return record && record->penalty_until_ns > auth->clock_ns();
 }
 
-/* Whether a client with this record (or NULL) must wait before it may take a place. */
+/* Returns whether a client with this record (or NULL) must wait before it may take a place. */
 static bool must_wait(const struct auth *auth, const struct client_record *record)
 {
 	uint64_t now_ns = auth->clock_ns();

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/text.h"
-#include "config/web_path.h"
+#include "config/config.h"
 #include "exporter/http/negotiate.h"
 #include "exporter/http/server_internal.h"
 #include "exporter/http/web_config.h"

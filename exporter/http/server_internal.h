@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "config/web_path.h"
 #include "exporter/health.h"
 #include "exporter/http/reception.h"
 #include "exporter/http/server.h"

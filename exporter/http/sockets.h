@@ -25,7 +25,7 @@ void sockets_stop(void);
  * files. */
 size_t sockets_limit(void);
 
-/* Whether the system would give the program one more socket now. */
+/* Returns whether the system would give the program one more socket now. */
 bool socket_is_left(void);
 
 /*

@@ -94,7 +94,7 @@ uint32_t rule_set_kernel_flags(const struct rule_set *set);
  * (include/etw/kernel.h). */
 uint32_t rule_set_kernel_groups(const struct rule_set *set);
 
-/* Whether the collector with this index counts nothing if no session has kernel events: its
+/* Returns whether the collector with this index counts nothing if no session has kernel events: its
  * rules and state gauges use only these, and no provider can replace them. */
 bool rule_set_only_kernel(const struct rule_set *set, size_t index);
 
@@ -181,8 +181,8 @@ const char *record_outcome_name(enum record_outcome outcome); /* "counted", "no_
 enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct etw_record *record,
 				      const struct etw_event_class *class);
 
-/* Whether the record fulfils the probe's conditions. Call it after rule_engine_apply() of the
- * same record. */
+/* Returns whether the record fulfils the probe's conditions. Call it after rule_engine_apply() of
+ * the same record. */
 bool rule_engine_probe(struct rule_engine *engine, const struct etw_record *record,
 		       const struct etw_event_class *class);
 

@@ -44,7 +44,8 @@ static const struct etw_text *read_text(struct tracker *tracker, enum payload_fi
 	return out;
 }
 
-/* Whether a change came so late that its instance is not the latest one of the id, or has ended. */
+/* Returns whether a change came so late that its instance is not the latest one of the id, or has
+ * ended. */
 static bool is_outdated(struct timeline *timeline, enum lifetime_change change, uint64_t id)
 {
 	return !timeline->table.frozen &&

@@ -496,7 +496,7 @@ uint32_t tracker_kernel_subjects(const struct tracker *tracker)
 	return tracker->kernel_subjects;
 }
 
-/* Whether events of the class list the memory of all processes. They need no schema. */
+/* Returns whether events of the class list the memory of all processes. They need no schema. */
 static bool lists_memory(const struct etw_event_class *class)
 {
 	return class->classic ?

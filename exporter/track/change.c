@@ -118,8 +118,8 @@ static bool start_process_gauges(struct tracker *tracker, struct etw_error *err)
 	return true;
 }
 
-/* Whether the processes that a provider announces are shown from now on, or no longer, because
- * another session has become the first. */
+/* Returns whether the processes that a provider announces are shown from now on, or no longer,
+ * because another session has become the first. */
 static bool images_have_moved(const struct tracker *tracker, const struct tracker_options *before)
 {
 	return before->processes_of_provider != tracker->options.processes_of_provider &&

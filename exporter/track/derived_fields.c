@@ -166,9 +166,20 @@ static enum derived_result read_volume(struct derived_read *read)
 	return found(read, files_volume(&read->tracker->files, tracker_file(read->tracker)));
 }
 
+/* Returns the label id of the path group of the current record's file, as files_group() does. */
+static uint32_t path_group_of(struct tracker *tracker)
+{
+	static const int64_t second_100ns = 10000000;
+	uint32_t file = tracker_file(tracker);
+	int64_t time = tracker->now.record->time;
+
+	return files_group(&tracker->files, file,
+			   time != ETW_RECORD_NO_TIME ? time / second_100ns : INT64_MIN);
+}
+
 static enum derived_result read_path_group(struct derived_read *read)
 {
-	return found(read, tracker_path_group(read->tracker));
+	return found(read, path_group_of(read->tracker));
 }
 
 /* Reads the path as recorded (a native path); it is valid until the next tracker_observe(). */

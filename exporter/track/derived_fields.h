@@ -122,8 +122,8 @@ const struct derived_field *derived_at(unsigned number);
 const struct derived_field *derived_find(const char *name);
 
 /*
- * Whether a rule on events of the class that names the field reads the derived field: the events
- * can have it, and their layout has no field of the same name that takes precedence.
+ * Returns whether a rule on events of the class that names the field reads the derived field: the
+ * events can have it, and their layout has no field of the same name that takes precedence.
  */
 bool derived_applies(const struct derived_field *row, const struct etw_event_class *class);
 

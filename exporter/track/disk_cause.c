@@ -96,7 +96,8 @@ static bool is_text(const char *at, size_t size, const char *text)
 	return text_equal_nocase(at, size, text, strlen(text));
 }
 
-/* Whether a path ends with the name of an NTFS system stream of an ordinary file or folder. */
+/* Returns whether a path ends with the name of an NTFS system stream of an ordinary file or folder.
+ */
 static bool names_own_stream(const char *path, size_t size)
 {
 	static const char *const streams[] = { ":$INDEX_ALLOCATION", ":$BITMAP", ":$ATTRIBUTE_LIST",

@@ -50,7 +50,7 @@ static inline bool disks_named(const struct disks *disks, uint32_t disk)
 	return disk < DISKS && (disks->named[disk / 64] >> (disk % 64) & 1);
 }
 
-/* Whether any disk is described. */
+/* Returns whether any disk is described. */
 static inline bool disks_known(const struct disks *disks)
 {
 	uint64_t named = 0;

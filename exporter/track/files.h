@@ -164,7 +164,7 @@ struct file_views {
 	uint64_t evictions;           /* views that were dropped for lack of room */
 };
 
-/* Whether stores into a view change the file. misc_info: MiscInfo of FileIo/MapFile. */
+/* Returns whether stores into a view change the file. misc_info: MiscInfo of FileIo/MapFile. */
 bool file_view_is_writable(uint64_t misc_info);
 
 /* Makes an empty table of at most `limit` views. It allocates nothing before the first view. */

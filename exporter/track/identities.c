@@ -185,7 +185,9 @@ enum account_answer account_lookup_ask(struct account_lookup *lookup, const char
 	return result;
 }
 
-uint32_t account_lookup_answered(struct account_lookup *lookup)
+/* Returns how many accounts have their answers, which come in the order of their numbers: those
+ * with lower numbers have one. */
+static uint32_t account_lookup_answered(struct account_lookup *lookup)
 {
 	uint32_t answered;
 

@@ -42,14 +42,10 @@ enum account_answer {
 };
 
 /* Adds the name of the account. wait_ns: how long to wait for a SID that was not asked for before;
- * not at all while the thread is at another one. ACCOUNT_PENDING: *number is that of the account.
- */
+ * while the thread looks up another account, the function does not wait. ACCOUNT_PENDING: *number
+ * is that of the account. */
 enum account_answer account_lookup_ask(struct account_lookup *lookup, const char *sid, size_t size,
 				       uint64_t wait_ns, struct etw_text *name, uint32_t *number);
-
-/* Returns how many accounts have their answers, which come in the order of their numbers: those
- * with lower numbers have one. */
-uint32_t account_lookup_answered(struct account_lookup *lookup);
 
 /* ---- well-known accounts ---- */
 
@@ -128,7 +124,7 @@ void identities_init(struct identities *identities, struct names *names, struct 
 void identities_clear(struct identities *identities); /* forgets all; the rules stay */
 void identities_done(struct identities *identities);
 
-/* Whether a sweep should precede the next identities_add(). */
+/* Returns whether a sweep should precede the next identities_add(). */
 bool identities_want_sweep(const struct identities *identities);
 /* A sweep frees the identities that are not marked: call identities_mark() for each number that is
  * still in use, then identities_sweep(). ended: the process has ended, so its texts can go. */

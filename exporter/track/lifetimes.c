@@ -228,7 +228,7 @@ static void remove_first(struct lifetimes *table, struct lifetimes_key *slot)
 	shrink(slot);
 }
 
-/* Whether the instance is among the first STEPS of its key. */
+/* Returns whether the instance is among the first STEPS of its key. */
 static bool among_first(struct lifetimes_key *slot, uint32_t serial)
 {
 	for (uint32_t i = 0; i < slot->count && i < STEPS; i++) {
@@ -239,7 +239,7 @@ static bool among_first(struct lifetimes_key *slot, uint32_t serial)
 	return false;
 }
 
-/* Whether an event that comes now or later may still mean the instance. */
+/* Returns whether an event that comes now or later may still mean the instance. */
 static bool may_be_meant(const struct lifetimes *table, const struct lifetime *item, int64_t now)
 {
 	return etw_time_between(item->end, now) <= table->grace_ticks;
@@ -470,7 +470,7 @@ static const struct lifetime *ended_at(struct lifetimes_key *slot, uint32_t at, 
 	return NULL;
 }
 
-/* Whether a frozen table already contains this change, or a later one of the key. */
+/* Returns whether a frozen table already contains this change, or a later one of the key. */
 static bool shown(struct lifetimes_key *slot, enum lifetime_change change, int64_t time,
 		  uint32_t value)
 {
@@ -496,7 +496,7 @@ static bool shown(struct lifetimes_key *slot, enum lifetime_change change, int64
 	return true;
 }
 
-/* Whether the change is older than the latest start or end of its key. */
+/* Returns whether the change is older than the latest start or end of its key. */
 static bool is_late(const struct lifetime *last, int64_t time)
 {
 	return time < last->start || (last->end != LIFETIME_OPEN && time < last->end);

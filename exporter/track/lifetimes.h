@@ -125,7 +125,7 @@ void lifetimes_each(const struct lifetimes *table,
 		    void (*visit)(void *context, uint64_t key, const struct lifetime *instance),
 		    void *context);
 
-/* Whether the latest instance of the key has not ended. */
+/* Returns whether the latest instance of the key has not ended. */
 bool lifetimes_running(struct lifetimes *table, uint64_t key);
 
 /* Calls visit for each key with an instance that has begun and not ended at the time. visit must

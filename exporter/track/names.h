@@ -51,11 +51,11 @@ uint32_t names_label(struct names *names, const char *image, size_t size);
  */
 uint32_t names_complete(struct names *names, const char *image, size_t size, bool all_known);
 
-/* Whether the image name (UTF-8) in a stop event may lack its end. */
+/* Returns whether the image name (UTF-8) in a stop event may lack its end. */
 bool names_may_be_cut(const char *image, size_t size);
 
-/* Whether a cut name can be the beginning of a whole image name. Only ASCII is compared, because
- * the cut name is in an unknown code page. */
+/* Returns whether a cut name can be the beginning of a whole image name. Only ASCII is compared,
+ * because the cut name is in an unknown code page. */
 bool names_is_beginning(const char *whole, size_t whole_size, const char *image, size_t size);
 
 /* Returns the text of a label that is the name of a program; NULL if it is `_unknown` or the
@@ -110,7 +110,8 @@ struct process_facts {
 bool process_names_decide(const struct process_names *names, struct regex_matcher *matcher,
 			  const struct process_facts *facts, struct etw_text *name);
 
-/* Whether a rule is about processes of this image: it asks for the image, and for this one. */
+/* Returns whether a rule is about processes of this image: it asks for the image, and for this one.
+ */
 bool process_names_ask_for(const struct process_names *names, const char *image);
 
 #endif

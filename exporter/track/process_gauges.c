@@ -458,8 +458,8 @@ const struct family_options image_info_family = {
 	.dynamic_labels = 0xd, /* every label except the provider */
 };
 
-/* Whether a program with this label has the name of the image: the names are equal, or the label is
- * a name that an older system cut. */
+/* Returns whether a program with this label has the name of the image: the names are equal, or the
+ * label is a name that an older system cut. */
 static bool is_program(const struct info_metric *info, uint32_t program, const char *name,
 		       size_t size)
 {

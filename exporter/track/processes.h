@@ -251,7 +251,7 @@ void services_name(struct services *services, uint32_t process_id, uint32_t tag,
  * process. name: UTF-8; NULL: the service no longer runs. */
 void services_find(struct services *services, uint32_t process_id, uint32_t tag, const char *name);
 
-/* Whether the label of an image is that of the service host (svchost). */
+/* Returns whether the label of an image is that of the service host (svchost). */
 bool services_is_host(struct services *services, uint32_t image);
 
 /* Returns the label id of a thread's service at a raw time. `_none`: it works for no service.

@@ -76,8 +76,8 @@ uint32_t tracker_label(struct tracker *tracker, uint32_t process_id)
 	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
 }
 
-/* Whether the current record belongs to a process that is not known: every sample is taken of a
- * thread. */
+/* Returns whether the current record is a sample of a thread. A thread always has a process, so the
+ * process of such a record is unknown, not absent. */
 static bool has_unknown_thread(const struct tracker *tracker)
 {
 	uint32_t thread_id;
@@ -349,14 +349,4 @@ uint32_t tracker_file(struct tracker *tracker)
 		tracker_miss(tracker, MISS_FILE);
 	}
 	return now->file;
-}
-
-uint32_t tracker_path_group(struct tracker *tracker)
-{
-	static const int64_t second_100ns = 10000000;
-	uint32_t file = tracker_file(tracker);
-	int64_t time = tracker->now.record->time;
-
-	return files_group(&tracker->files, file,
-			   time != ETW_RECORD_NO_TIME ? time / second_100ns : INT64_MIN);
 }

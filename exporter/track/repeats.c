@@ -28,7 +28,8 @@ void describing_done(struct describing *describing)
 	map_done(&describing->providers);
 }
 
-/* Whether the event is the first one of its provider that has traits, which contain its name. */
+/* Returns whether the event is the first one of its provider that has traits, which contain its
+ * name. */
 static bool names_provider(struct describing *describing, const struct etw_record *record)
 {
 	struct etw_extended_item traits;
@@ -57,16 +58,6 @@ static uint8_t group_of(const struct etw_record *record)
 		group++;
 	}
 	return group;
-}
-
-bool is_file_open(const struct etw_record *record)
-{
-	return record->classic ?
-		       record->opcode == ETW_KERNEL_OPCODE_FILE_IO_CREATE &&
-			       etw_kernel_class_of(record->provider) == ETW_KERNEL_FILE_IO :
-		       (record->id == ETW_FILE_EVENT_CREATE ||
-			record->id == ETW_FILE_EVENT_CREATE_NEW_FILE) &&
-			       etw_provider_is(record->provider, ETW_PROVIDER_KERNEL_FILE);
 }
 
 bool is_describing(struct describing *describing, const struct etw_record *record)

@@ -37,15 +37,13 @@ void describing_init(struct describing *describing);
 void describing_done(struct describing *describing);
 
 /*
- * Whether the record is the logfile header or another of EventTrace, describes events (EventInfo, a
- * manifest) or the machine (SystemConfig, SysConfig, ImageID), reports a loss, announces processes,
- * threads, images, files or services by starts, ends and rundown, or is the first event that has
- * the name of its provider (traits). Call it once for each record, in file order.
+ * Returns whether the record is the logfile header or another of EventTrace, describes events
+ * (EventInfo, a manifest) or the machine (SystemConfig, SysConfig, ImageID), reports a loss,
+ * announces processes, threads, images, files or services by starts, ends and rundown, or is the
+ * first event that has the name of its provider (traits). Call it once for each record, in file
+ * order.
  */
 bool is_describing(struct describing *describing, const struct etw_record *record);
-
-/* Whether a describing record is FileIo/Create: it says what a file object means. */
-bool is_file_open(const struct etw_record *record);
 
 /* A bounded table of hashes of records; what no longer fits is never a repetition.
  * Zero-initialise it. */

@@ -474,7 +474,7 @@ void tracker_first_pass_end(struct tracker *tracker)
 
 /* ---- in time order ---- */
 
-/* Whether tracker_count() must be called for the record. */
+/* Returns whether tracker_count() must be called for the record. */
 static inline bool has_counts(const struct tracker *tracker, uint32_t announces)
 {
 	return (announces & ANNOUNCES_COUNTED) || tracker->options.top_paths;

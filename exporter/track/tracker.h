@@ -150,7 +150,7 @@ bool tracker_skips_ahead(const struct etw_record *record);
  * tracker_choose_ahead() chooses fewer records. */
 uint32_t tracker_kernel_subjects(const struct tracker *tracker);
 
-/* Whether records of an event class name so many files that the first pass must know their
+/* Returns whether records of an event class name so many files that the first pass must know their
  * layout at once: too many of them would have to wait for its end. */
 bool tracker_names_files(const struct etw_event_class *class);
 
@@ -219,7 +219,7 @@ void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t
 void tracker_read_memory(struct tracker *tracker, const struct etw_process_memory *list,
 			 size_t count);
 
-/* Whether the tracker uses these facts; otherwise a live session need not find them. */
+/* Returns whether the tracker uses these facts; otherwise a live session need not find them. */
 bool tracker_uses_volumes(const struct tracker *tracker);
 bool tracker_uses_disks(const struct tracker *tracker);
 bool tracker_uses_services(const struct tracker *tracker);
@@ -252,15 +252,15 @@ uint32_t tracker_process_label(struct tracker *tracker);
  * process starts with the same process id. 0: none is known. For `set` gauges. */
 uint64_t tracker_instance(struct tracker *tracker);
 
-/* Whether the record came so late that its process has ended already: gauges must ignore its
- * values. */
+/* Returns whether the record came so late that its process has ended already: gauges must ignore
+ * its values. */
 bool tracker_outlived(struct tracker *tracker);
 
 /*
- * Whether the record ends a process: by its stop, or by the start of another process with its id if
- * the stop was lost. Sets *process_id, and *instance to the instance that ends. *instance is 0 for
- * events of Microsoft-Windows-Kernel-Process: they report the same ends as the kernel's own events,
- * a moment apart, and end no instance.
+ * Returns whether the record ends a process: by its stop, or by the start of another process with
+ * its id if the stop was lost. Sets *process_id, and *instance to the instance that ends. *instance
+ * is 0 for events of Microsoft-Windows-Kernel-Process: they report the same ends as the kernel's
+ * own events, a moment apart, and end no instance.
  */
 bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64_t *instance);
 
@@ -320,10 +320,10 @@ struct state_gauge {
 /* All state gauges; the row after the last one has no family. */
 extern const struct state_gauge state_gauges[];
 
-/* Whether the collector has a state gauge that is set without kernel events. */
+/* Returns whether the collector has a state gauge that is set without kernel events. */
 bool state_gauges_without_kernel(const char *collector);
 
-/* Whether a state gauge of the collector has a series. */
+/* Returns whether a state gauge of the collector has a series. */
 bool state_gauges_have_series(struct registry *registry, const char *collector);
 
 #endif

@@ -267,13 +267,13 @@ static inline void tracker_add(_Atomic(uint64_t) *number, uint64_t value)
 			      memory_order_relaxed);
 }
 
-/* Whether the current record reports what an event of the kernel reports too. */
+/* Returns whether the current record reports what an event of the kernel reports too. */
 static inline bool tracker_is_repeated(const struct tracker *tracker)
 {
 	return (tracker->now.attribution->repeats & tracker->kernel_subjects) != 0;
 }
 
-/* Whether Microsoft-Windows-Kernel-Process sets the gauges of processes. */
+/* Returns whether Microsoft-Windows-Kernel-Process sets the gauges of processes. */
 static inline bool tracker_counts_images(const struct tracker *tracker)
 {
 	return tracker->options.processes_of_provider &&
@@ -317,7 +317,7 @@ void tracker_note_drops(struct tracker *tracker);
 void tracker_process_changed(struct tracker *tracker, uint32_t process_id);
 void tracker_thread_changed(struct tracker *tracker, uint32_t thread_id);
 
-/* Whether the process that an id meant at the time of the current record has ended since,
+/* Returns whether the process that an id meant at the time of the current record has ended since,
  * because the record came late or is its stop. Always false after a first pass. */
 bool tracker_has_gone(struct tracker *tracker, uint32_t process_id);
 
@@ -325,8 +325,8 @@ bool tracker_has_gone(struct tracker *tracker, uint32_t process_id);
  * no name. */
 uint32_t tracker_label(struct tracker *tracker, uint32_t process_id);
 
-/* Whether the current record ends a request whose start was seen. What `now` has of a start is
- * left from an earlier record otherwise. */
+/* Returns whether the current record ends a request whose start was seen. What `now` has of a start
+ * is left from an earlier record otherwise. */
 static inline bool tracker_ends_request(const struct tracker *tracker)
 {
 	return (tracker->now.attribution->announces & ANNOUNCES_REQUEST_END) &&
@@ -338,8 +338,5 @@ static inline bool tracker_ends_request(const struct tracker *tracker)
  * if it is unknown. */
 uint32_t tracker_find_file(struct tracker *tracker);
 uint32_t tracker_file(struct tracker *tracker);
-
-/* Returns the label id of the path group of that file, as files_group() does. */
-uint32_t tracker_path_group(struct tracker *tracker);
 
 #endif

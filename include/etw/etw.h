@@ -46,6 +46,10 @@
 #include <etw/types.h>
 #include <etw/version.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- opening ---- */
 
 /* A recording or a live session that is open. */
@@ -86,7 +90,7 @@ struct etw_trace *etw_open_bytes(const void *bytes, size_t size,
 				 struct etw_error *err);
 
 /* Zero-initialise it. What it points to is borrowed during the call; on_notice and its context are
- * used until etw_close(). */
+ * used until the trace is freed (etw_close()). */
 struct etw_session_options {
 	/* Required. A running session of this name is stopped, because it is assumed to be left
 	 * over from a crash; so choose a name that no other program uses. */
@@ -170,8 +174,8 @@ void etw_stop(struct etw_trace *trace);
 
 /*
  * Closes the recording, or stops the session, and frees the trace. If etw_run() is active, this
- * only stops it, and etw_run() closes the trace before it returns. NULL and a closed trace are
- * ignored.
+ * only stops it as etw_stop() does, and etw_run() frees the trace before it returns. From now on
+ * the other functions fail with ETW_ERROR_MISUSE. NULL and a closed trace are ignored.
  */
 void etw_close(struct etw_trace *trace);
 
@@ -209,8 +213,8 @@ bool etw_losses(const struct etw_trace *trace, struct etw_losses *losses, struct
 /* ---- events ---- */
 
 /*
- * An event during on_event(). After that it is empty: it has no fields and no names, and its record
- * is a blank one. Copy what must stay.
+ * An event during on_event(). After that, until the trace is freed, it is empty: it has no fields
+ * and no names, and its record is a blank one. Copy what must stay.
  *
  * Kernel events have the provider "Windows Kernel" and a name such as "DiskIo/Read". The name of
  * another event is its task and opcode, or what its provider calls it; without a layout it is the
@@ -289,10 +293,19 @@ struct etw_reader {
 	struct etw_reader_class classes[ETW_READER_CLASSES];
 };
 
+#ifdef __cplusplus
+#define ETW_READER(field_name) \
+	{                      \
+		(field_name),  \
+		{              \
+		}              \
+	}
+#else
 #define ETW_READER(field_name)       \
 	{                            \
 		.name = (field_name) \
 	}
+#endif
 
 /* Finds the field in another class of events. etw_read_u64() calls it. */
 void etw_reader_resolve(struct etw_reader *reader, const struct etw_event *event);
@@ -312,5 +325,9 @@ static inline bool etw_read_u64(struct etw_reader *reader, const struct etw_even
 	}
 	return etw_field_read_u64(&place->field, event->schema, event->record, value);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 
 #include <etw/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /*
  * Types of record headers (docs/etl-format.md section 3). Live events are ETW_RECORD_EVENT, classic
  * ones ETW_RECORD_FULL, and those whose payload is one text ETW_RECORD_STRING.
@@ -224,5 +228,9 @@ uint64_t etw_time_since_1970(int64_t time);
  * nearest limit of the type, NaN becomes 0. */
 uint64_t etw_u64_of_double(double number);
 int64_t etw_i64_of_double(double number);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 
 #include <etw/etw.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A copy that is being made. */
 struct etw_relog;
 
@@ -188,18 +192,24 @@ struct etw_new_recording_options {
 
 /*
  * Begins a recording in a file, which gets its name in etw_close_writer() and replaces an existing
- * one. options may be NULL.
+ * one. If path is "-", the recording is written to the standard output at the end. options may be
+ * NULL.
  */
 struct etw_new_recording *etw_open_writer(const char *path,
 					  const struct etw_new_recording_options *options,
 					  struct etw_error *err);
 
-/* Adds an event. Events of one processor must be added in time order. */
+/* Adds an event. Events of one processor must be added in time order: a reader may deliver others
+ * late. */
 bool etw_write(struct etw_new_recording *writer, const struct etw_new_event *event,
 	       struct etw_error *err);
 
 /* Completes the recording, and frees the writer, also on failure. Returns false if anything could
  * not be written. */
 bool etw_close_writer(struct etw_new_recording *writer, struct etw_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -17,6 +17,10 @@
 #include <etw/record.h>
 #include <etw/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* These are opaque. */
 struct etw_value_name;
 
@@ -249,14 +253,11 @@ static inline bool etw_field_locate(const struct etw_schema *schema, unsigned in
 
 	if (size != 0 && offset != ETW_FIELD_OFFSET_VARIES &&
 	    offset + size <= record->payload_size) {
-		*slice = (struct etw_field_slice){
-			.at = record->payload + offset,
-			.size = size,
-			.count = field->count_type == ETW_FIELD_COUNT_FIXED ?
-					 (uint32_t)field->count :
-					 1U,
-			.cut = false,
-		};
+		slice->at = record->payload + offset;
+		slice->size = size;
+		slice->count = field->count_type == ETW_FIELD_COUNT_FIXED ? (uint32_t)field->count :
+									    1U;
+		slice->cut = false;
 		return true;
 	}
 	return etw_field_locate_by_walk(schema, index, record, slice);
@@ -577,5 +578,9 @@ struct etw_value_map *etw_event_map_make(const struct etw_event_map *map);
  */
 bool etw_event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset,
 			   struct etw_text *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

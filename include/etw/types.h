@@ -13,6 +13,10 @@
 
 #include <etw/error.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- GUIDs ---- */
 
 /* 16 bytes as in recordings: the first three fields are little-endian. */
@@ -77,5 +81,9 @@ static inline uint64_t etw_load_u64(const uint8_t *at)
 {
 	return etw_load_u32(at) | (uint64_t)etw_load_u32(at + 4) << 32;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

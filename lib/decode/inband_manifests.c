@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps the manifests that arrive as events, once their chunks are together (manifest_chunks.h), in
+ * Keeps the manifests that arrive as events, once their chunks are together (manifest_chunks.c), in
  * two tables: the texts themselves, and which text each process announced last for a provider.
  *
  * Texts are compared whole, so that processes with the same text share one slot and one parsed

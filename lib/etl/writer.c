@@ -260,7 +260,12 @@ static uint8_t *place(struct etw_writer *writer, struct buffer *buffer, uint32_t
 			  "record of %zu bytes: the least are %d", size, (int)ETL_RECORD_SIZE_MIN);
 		return NULL;
 	}
-	if (size > UINT16_MAX || padded > limit - buffer->used) {
+	if (size > UINT16_MAX) {
+		error_set(&writer->failure, ETW_ERROR_LIMIT, "record of %zu bytes: the most are %d",
+			  size, UINT16_MAX);
+		return NULL;
+	}
+	if (padded > limit - buffer->used) {
 		error_set(&writer->failure, ETW_ERROR_LIMIT,
 			  "record of %zu bytes does not fit into a buffer of %u", size,
 			  (unsigned)limit);

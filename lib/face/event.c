@@ -90,6 +90,23 @@ bool face_handle_remove(const void *handle)
 	return place && atomic_compare_exchange_strong(&place->handle, &expected, 0);
 }
 
+/* ---- arguments ---- */
+
+bool face_check_path(const char *path, const char *whose, struct etw_error *err)
+{
+	return (path && path[0]) || error_set(err, ETW_ERROR_MISUSE, "the path of the %s is %s",
+					      whose, path ? "empty" : "NULL");
+}
+
+bool face_check_pointer_size(uint8_t pointer_size, struct etw_error *err)
+{
+	return pointer_size == 0 || pointer_size == 4 || pointer_size == 8 ||
+	       error_set(err, ETW_ERROR_MISUSE, "the pointer size is %u; it can be 4, 8 or 0",
+			 (unsigned)pointer_size);
+}
+
+/* ---- events ---- */
+
 enum { CLASSES_MOST = 32768 };
 
 static const struct etw_guid no_provider;

@@ -29,6 +29,16 @@ bool face_handle_is_open(const void *handle);
  * true. */
 bool face_handle_remove(const void *handle);
 
+/* ---- arguments (event.c) ---- */
+
+/* Checks a path. whose: what the path leads to, for the error. */
+bool face_check_path(const char *path, const char *whose, struct etw_error *err);
+/* Checks a pointer size, which may be 0 for the default. */
+bool face_check_pointer_size(uint8_t pointer_size, struct etw_error *err);
+
+/* The name, in errors, of a recording without a path. */
+#define FACE_IN_MEMORY "recording in memory"
+
 /* ---- events (event.c) ---- */
 
 struct etw_decoder {
@@ -106,15 +116,5 @@ bool face_decoder_end(struct etw_decoder *decoder, struct etw_error *err);
 
 /* Sets the current event to that of an empty record. */
 void face_decoder_hide(struct etw_decoder *decoder);
-
-/* ---- new events (relog.c) ---- */
-
-struct etw_new_event;
-struct etw_out_record;
-
-/* Makes a record that borrows payload and provider of the event. Returns false if the event is
- * invalid. */
-bool face_new_record(const struct etw_new_event *event, struct etw_out_record *record,
-		     struct etw_error *err);
 
 #endif

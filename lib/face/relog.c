@@ -47,13 +47,13 @@ static bool check(const struct etw_new_event *event, struct etw_error *err)
 		return error_set(err, ETW_ERROR_LIMIT, "a payload of %zu bytes fits into no record",
 				 event->payload_size);
 	}
-	return event->pointer_size == 0 || event->pointer_size == 4 || event->pointer_size == 8 ||
-	       error_set(err, ETW_ERROR_MISUSE, "the pointer size is %u; it can be 4, 8 or 0",
-			 (unsigned)event->pointer_size);
+	return face_check_pointer_size(event->pointer_size, err);
 }
 
-bool face_new_record(const struct etw_new_event *event, struct etw_out_record *record,
-		     struct etw_error *err)
+/* Makes a record that borrows payload and provider of the event. Returns false if the event is
+ * invalid. */
+static bool new_record(const struct etw_new_event *event, struct etw_out_record *record,
+		       struct etw_error *err)
 {
 	if (!check(event, err)) {
 		return false;
@@ -103,11 +103,11 @@ struct etw_new_recording *etw_open_writer(const char *path,
 	struct etw_writer_options etl = { .buffer_size = BUFFER_SIZE };
 	struct etw_new_recording *writer;
 
-	if (!path) {
-		error_set(err, ETW_ERROR_MISUSE, "the path of the recording is NULL");
+	options = options ? options : &none;
+	if (!face_check_path(path, "recording", err) ||
+	    !face_check_pointer_size(options->pointer_size, err)) {
 		return NULL;
 	}
-	options = options ? options : &none;
 	etl.session_name = options->session_name;
 	etl.processors = options->processors ? options->processors : 1;
 	etl.pointer_size = options->pointer_size;
@@ -135,7 +135,7 @@ bool etw_write(struct etw_new_recording *writer, const struct etw_new_event *eve
 {
 	struct etw_out_record record;
 
-	if (!writer_is_open(writer, err) || !face_new_record(event, &record, err)) {
+	if (!writer_is_open(writer, err) || !new_record(event, &record, err)) {
 		return false;
 	}
 	if (record.processor >= writer->processors) {
@@ -204,11 +204,8 @@ static void free_relog(struct etw_relog *relog)
 
 static bool check_options(const struct etw_relog_options *options, struct etw_error *err)
 {
-	if (options->pointer_size != 0 && options->pointer_size != 4 &&
-	    options->pointer_size != 8) {
-		return error_set(err, ETW_ERROR_MISUSE,
-				 "the pointer size is %u; it can be 4, 8 or 0",
-				 (unsigned)options->pointer_size);
+	if (!face_check_pointer_size(options->pointer_size, err)) {
+		return false;
 	}
 	return (options->packing >= ETW_AS_READ && options->packing <= ETW_COMPRESSED) ||
 	       error_set(err, ETW_ERROR_MISUSE, "there is no packing with the number %d",
@@ -242,7 +239,7 @@ static struct etw_relog *open_relog(const char *path, const void *bytes, size_t 
 	struct etw_relog *relog;
 
 	options = options ? options : &none;
-	if (!check_options(options, err)) {
+	if (!check_options(options, err) || (output && !face_check_path(output, "output", err))) {
 		return NULL;
 	}
 	relog = calloc(1, sizeof *relog);
@@ -252,6 +249,9 @@ static struct etw_relog *open_relog(const char *path, const void *bytes, size_t 
 	}
 	relog->file = path ? etw_file_open(path, options->pointer_size, err) :
 			     etw_file_over(bytes, size, options->pointer_size, err);
+	if (!path && !relog->file) {
+		error_prefix(err, FACE_IN_MEMORY);
+	}
 	if (!open_parts(relog, output, options, err)) {
 		free_relog(relog);
 		return NULL;
@@ -262,8 +262,7 @@ static struct etw_relog *open_relog(const char *path, const void *bytes, size_t 
 struct etw_relog *etw_open_relog(const char *input, const char *output,
 				 const struct etw_relog_options *options, struct etw_error *err)
 {
-	if (!input) {
-		error_set(err, ETW_ERROR_MISUSE, "the path of the recording is NULL");
+	if (!face_check_path(input, "recording", err)) {
 		return NULL;
 	}
 	return open_relog(input, NULL, 0, output, options, err);
@@ -447,12 +446,13 @@ static bool set_header(struct etw_relog *relog, enum etw_header_value which, uin
 	field = etw_header_field_find(names[which]);
 	type = (enum etw_record_type)relog->record->type;
 	most = etw_header_field_most(field, type);
+	if (most == 0) {
+		return error_set(err, ETW_ERROR_FORMAT, "a header of type %s has no %s",
+				 etw_record_type_name(type), names[which]);
+	}
 	if (value > most) {
-		return most == 0 ?
-			       error_set(err, ETW_ERROR_FORMAT, "a header of type %s has no %s",
-					 etw_record_type_name(type), names[which]) :
-			       error_set(err, ETW_ERROR_LIMIT, "%s: at most %llu fits in a header",
-					 names[which], (unsigned long long)most);
+		return error_set(err, ETW_ERROR_LIMIT, "%s: at most %llu fits in a header",
+				 names[which], (unsigned long long)most);
 	}
 	if (!make_changeable(relog, err)) {
 		return false;
@@ -527,7 +527,7 @@ static bool inject(struct etw_relog *relog, const struct etw_new_event *event,
 {
 	struct etw_out_record record;
 
-	if (!is_open(relog, err) || !face_new_record(event, &record, err)) {
+	if (!is_open(relog, err) || !new_record(event, &record, err)) {
 		return false;
 	}
 	if (relog->state == FINISHED) {

@@ -95,10 +95,7 @@ static struct etw_trace *open_file(const char *path, const void *bytes, size_t s
 	struct etw_trace *trace;
 
 	options = options ? options : &none;
-	if (options->pointer_size != 0 && options->pointer_size != 4 &&
-	    options->pointer_size != 8) {
-		error_set(err, ETW_ERROR_MISUSE, "the pointer size is %u; it can be 4, 8 or 0",
-			  (unsigned)options->pointer_size);
+	if (!face_check_pointer_size(options->pointer_size, err)) {
 		return NULL;
 	}
 	file.pointer_size = options->pointer_size;
@@ -109,6 +106,9 @@ static struct etw_trace *open_file(const char *path, const void *bytes, size_t s
 	trace = new_trace(&decoder, err);
 	if (trace) {
 		trace->source = etw_source_open_file(path, &file, err);
+		if (bytes && !trace->source) {
+			error_prefix(err, FACE_IN_MEMORY);
+		}
 	}
 	return finish_opening(trace, err);
 }
@@ -116,8 +116,7 @@ static struct etw_trace *open_file(const char *path, const void *bytes, size_t s
 struct etw_trace *etw_open_recording(const char *path, const struct etw_recording_options *options,
 				     struct etw_error *err)
 {
-	if (!path) {
-		error_set(err, ETW_ERROR_MISUSE, "the path of the recording is NULL");
+	if (!face_check_path(path, "recording", err)) {
 		return NULL;
 	}
 	return open_file(path, NULL, 0, options, err);

@@ -612,8 +612,8 @@ struct patience {
 	uint64_t usual_ms; /* unless the configuration has another time */
 };
 
-/* Returns how long to wait now: what is left of the time, and at least a second, which a provider
- * has even after others have used the time of a stop up. */
+/* Returns how long to wait now: what is left of the time, but at least a second, also when other
+ * providers have used up the time of a stop. */
 static ULONG wait_of(const struct etw_provider_spec *provider, const struct patience *patience)
 {
 	uint64_t passed_ms = (os_monotonic_ns() - patience->began_ns) / 1000000;

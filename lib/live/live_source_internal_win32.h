@@ -3,7 +3,7 @@
  * Types and functions that the files of a live session share. Each file calls only those above it
  * in this list:
  *
- *   error_text_win32.c   error codes as sentences, UTF-16, queries of Windows, statistics
+ *   live_helpers_win32.c error codes as sentences, UTF-16, queries of Windows, statistics
  *   provider_win32.c     the exporter's own provider; the canaries of a session
  *   known_win32.c        what a harvest found, on its way to the consumer thread
  *   consume_win32.c      EVENT_RECORD to struct etw_record
@@ -471,19 +471,9 @@ bool machine_read_disks(struct machine *machine, const struct machine_disks *dis
 
 /* ---- what runs on the machine ---- */
 
-/* Called for a session (info->LoggerId) that has the provider enabled. Returns false to end the
- * search. */
-typedef bool running_enabled(void *context, const GUID *provider, const TRACE_ENABLE_INFO *info);
-
 /* Returns how many sessions Windows can run at a time: the registry value EtwMaxLoggers, or 64. */
 uint32_t running_places(void);
 
-/*
- * Calls `each` for every session that has the provider enabled, once for each process that has
- * registered the provider. Returns false if no process has registered it or the answer of Windows
- * is malformed.
- */
-bool running_each_enabled(const GUID *provider, running_enabled *each, void *context);
 /* Returns whether processes have registered the provider and it is enabled in none of them for the
  * session. */
 bool running_is_disabled(const GUID *provider, TRACEHANDLE session);
@@ -516,12 +506,12 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on);
  * to capture their state is counted from then on. */
 void disable_provider(struct live *live, TRACEHANDLE session,
 		      const struct etw_provider_spec *provider, uint64_t began_ns);
-/* Disables a provider that is enabled again with other arguments than these, and waits for its
- * processes: they take arguments only of a session that is new to them. */
+/* Disables a provider that will be enabled again with other arguments, and waits for its processes:
+ * they take arguments only of a session that is new to them. */
 void disable_for_arguments(TRACEHANDLE session, const struct etw_provider_spec *provider);
 
-/* Deletes the arguments of a provider, which enabling it has written to where processes look that
- * register it later. */
+/* Deletes the arguments of a provider from the registry. Enabling the provider wrote them there for
+ * processes that register it later. */
 void arguments_withdraw(TRACEHANDLE session, const struct etw_provider_spec *provider);
 
 /* ---- the session; these functions take the lock ---- */

@@ -601,7 +601,7 @@ static void end_process(const char *reason)
 	abort();
 }
 
-/* Replaces zeros by the defaults of live_source.h. */
+/* Replaces zeros by the defaults of <etw/session.h>. */
 static void set_defaults(struct live *live, uint32_t processors)
 {
 	struct etw_live_options *options = &live->options;

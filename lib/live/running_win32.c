@@ -159,7 +159,16 @@ static ULONG ask_guids(void *context, void *answer, ULONG *size)
 				     of_one ? sizeof question->provider : 0, answer, room, size);
 }
 
-bool running_each_enabled(const GUID *provider, running_enabled *each, void *context)
+/* Called for a session (info->LoggerId) that has the provider enabled. Returns false to end the
+ * search. */
+typedef bool on_enabled(void *context, const GUID *provider, const TRACE_ENABLE_INFO *info);
+
+/*
+ * Calls `each` for every session that has the provider enabled, once for each process that has
+ * registered the provider. Returns false if no process has registered it or the answer of Windows
+ * is malformed.
+ */
+static bool each_enabled(const GUID *provider, on_enabled *each, void *context)
 {
 	struct guids_question question = { TraceGuidQueryInfo, *provider };
 	ULONG size, status;
@@ -216,7 +225,7 @@ bool running_is_disabled(const GUID *provider, TRACEHANDLE session)
 {
 	struct enabled_search search = { .logger = (USHORT)(session & LOGGER_ID) };
 
-	return running_each_enabled(provider, find_logger, &search) && !search.found;
+	return each_enabled(provider, find_logger, &search) && !search.found;
 }
 
 struct reading {
@@ -264,7 +273,7 @@ static bool read_providers(struct etw_running_sessions *sessions, struct etw_err
 		return failed("providers", status, err);
 	}
 	for (size_t i = 0; !reading.no_memory && i < size / sizeof *guids; i++) {
-		running_each_enabled(&guids[i], add_provider, &reading);
+		each_enabled(&guids[i], add_provider, &reading);
 	}
 	free(guids);
 	return !reading.no_memory || error_no_memory(err, "the enabled providers");

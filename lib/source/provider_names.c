@@ -219,7 +219,9 @@ void payload_filter_done(struct etw_payload_filter *filter)
 	filter->condition_count = 0;
 }
 
-bool payload_filter_copy(struct etw_payload_filter *to, const struct etw_payload_filter *from)
+/* After a failure (no memory) the caller must free *to as well. */
+static bool payload_filter_copy(struct etw_payload_filter *to,
+				const struct etw_payload_filter *from)
 {
 	*to = (struct etw_payload_filter){ .event = from->event, .any = from->any };
 	for (size_t i = 0; i < from->condition_count; i++) {
@@ -305,9 +307,11 @@ bool etw_provider_spec_name(struct etw_provider_spec *spec, const char *text, si
 	return true;
 }
 
-static bool not_a_number(const char *part, const char *text, struct etw_error *err)
+static bool not_a_number(const char *part, const char *numbers, const char *text,
+			 struct etw_error *err)
 {
-	return error_set(err, ETW_ERROR_CONFIG, "%s of '%s' is not a number", part, text);
+	return error_set(err, ETW_ERROR_CONFIG, "%s in '%s' is not a number %s", part, text,
+			 numbers);
 }
 
 /* Finds the next part, up to a colon, and moves *at to its end. Returns the size of the part; 0 if
@@ -336,7 +340,7 @@ static bool parse_ids(struct etw_provider_spec *spec, const char *part, size_t s
 		uint64_t id;
 
 		if (!parse_u64(part, digits, &id) || id > UINT16_MAX) {
-			return not_a_number("ids", text, err);
+			return not_a_number("an id", "from 0 to 65535", text, err);
 		}
 		if (spec->id_count == ETW_PROVIDER_IDS_MAX) {
 			return error_set(err, ETW_ERROR_CONFIG, "'%s' has more than %d ids", text,
@@ -363,7 +367,7 @@ bool etw_provider_spec_parse(struct etw_provider_spec *spec, const char *text,
 	size = next_part(&at, &part);
 	if (size > 0) {
 		if (!parse_u64(part, size, &level) || level > UINT8_MAX) {
-			return not_a_number("level", text, err);
+			return not_a_number("the level", "from 0 to 255", text, err);
 		}
 		spec->level = (uint8_t)level;
 	}
@@ -373,11 +377,11 @@ bool etw_provider_spec_parse(struct etw_provider_spec *spec, const char *text,
 	}
 	size = next_part(&at, &part);
 	if (size > 0 && !parse_u64(part, size, &spec->any)) {
-		return not_a_number("any", text, err);
+		return not_a_number("KEYWORDS", "of 64 bits", text, err);
 	}
 	size = next_part(&at, &part);
 	if (size > 0 && !parse_u64(part, size, &spec->all)) {
-		return not_a_number("all", text, err);
+		return not_a_number("ALL", "of 64 bits", text, err);
 	}
 	return *at == '\0' || error_set(err, ETW_ERROR_CONFIG, "'%s' has too many parts", text);
 }

@@ -45,9 +45,6 @@ uint32_t system_provider_flags(uint32_t flags);
 void payload_filter_done(struct etw_payload_filter *filter);
 
 /* After a failure (no memory) the caller must free *to as well. */
-bool payload_filter_copy(struct etw_payload_filter *to, const struct etw_payload_filter *from);
-
-/* After a failure (no memory) the caller must free *to as well. */
 bool provider_spec_copy(struct etw_provider_spec *to, const struct etw_provider_spec *from);
 
 /* Returns whether both request the same events of the same provider. GUIDs are compared, not names.

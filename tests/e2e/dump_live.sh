@@ -32,8 +32,8 @@ expect_exit 2 'collectors are those of --config\.file' "$ETWTOOL" dump --collect
 expect_exit 2 '\-\-duration takes' "$ETWTOOL" dump --duration 0s --provider "$load"
 expect_exit 2 'a:256.*level' "$ETWTOOL" dump --provider a:256
 expect_exit 2 '\-\-provider dns: a provider is given twice' "$ETWTOOL" dump --provider DNS:4 --provider dns
-expect_exit 1 'no recording is named: only Windows has event tracing' "$ETWTOOL" dump --provider "$load"
-expect_exit 1 'no recording is named: only Windows has event tracing' "$ETWTOOL" dump --config.file "$work/config.yaml"
+expect_exit 1 'name a recording: only Windows has event tracing' "$ETWTOOL" dump --provider "$load"
+expect_exit 1 'name a recording: only Windows has event tracing' "$ETWTOOL" dump --config.file "$work/config.yaml"
 
 expect_exit 2 "no provider called 'Contoso-Describd' is registered; did you mean 'Contoso-Described'\?" \
 	"$ETWTOOL_ON_FAKE" dump --provider Contoso-Describd

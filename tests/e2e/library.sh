@@ -21,7 +21,7 @@ build() {
 	cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$@" "$name.c" $(pkg-config --cflags --libs libetw) -o "$name" 2>out || fail "$name: $(cat out)"
 }
 
-# Each header stands alone in C; those that the library page names do in C++, too. The others use atomics of C11.
+# Each header stands alone in C; those of the interface do in C++, too. The other headers use atomics of C11.
 for header in "$work"/prefix/include/etw/*.h; do
 	echo "#include <etw/${header##*/}>" | cc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$work/prefix/include" -x c - 2>out ||
 		fail "${header##*/}: $(cat out)"
@@ -61,6 +61,50 @@ for example in "$work"/prefix/share/doc/etw_exporter/examples/*.c; do
 		LC_ALL=C sort events | cmp - dumped || fail "print_events prints other events than etwtool dump"
 	fi
 done
+
+# A program in C++ links with the library, and its functions do what they do in C.
+if command -v c++ >/dev/null; then
+	cat >program.cpp <<'END'
+#include <cstdio>
+#include <etw/relog.h>
+
+static etw_reader size = ETW_READER("IoSize");
+static unsigned long long sum;
+
+static void on_event(void *, etw_event *event)
+{
+	uint64_t value;
+
+	if (etw_event_is(event, nullptr, "FileIo/Write") && etw_read_u64(&size, event, &value)) {
+		sum += value;
+	}
+}
+
+static etw_action keep(void *, etw_relog *, etw_event *)
+{
+	return ETW_KEEP;
+}
+
+int main(int, char **argv)
+{
+	etw_callbacks callbacks = {};
+	etw_relog *relog = etw_open_relog(argv[1], argv[2], nullptr, nullptr);
+	bool good = relog && etw_relog_run(relog, keep, nullptr, nullptr) && etw_close_relog(relog, nullptr, nullptr);
+	etw_trace *trace = etw_open_recording(argv[2], nullptr, nullptr);
+
+	callbacks.on_event = on_event;
+	good = etw_run(trace, &callbacks, nullptr) && good;
+	etw_close(trace);
+	std::printf("%llu\n", sum);
+	return good ? 0 : 1;
+}
+END
+	# shellcheck disable=SC2046 # these are words
+	c++ -std=c++11 -Wall -Wextra -Werror program.cpp $(pkg-config --cflags --libs libetw) -o program 2>out || fail "program.cpp: $(cat out)"
+	./program sample.etl copied.etl >sum || fail "program.cpp: exit $?"
+	./bytes_by_process sample.etl | awk '{ sum += $1 } END { printf "%d\n", sum }' | cmp - sum ||
+		fail "program.cpp adds up $(cat sum) bytes, not as many as bytes_by_process"
+fi
 
 # tests/test_wall.py fails when a name of lib/ is used that no header declares, when one that is used no more is still allowed, when the
 # library exports another name, and when it lacks one.

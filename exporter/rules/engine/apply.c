@@ -62,8 +62,22 @@ static NOINLINE bool keeps_process(struct rule_engine *engine)
 
 /* ---- one rule ---- */
 
-/* Whether a time that ends with the record is a valid duration. If not, it is counted by the
- * reason. */
+/* Counts a time that is no valid duration, which the rule left out, in
+ * etw_invalid_durations_total. */
+static NOINLINE void count_no_duration(struct rule_engine *engine, const struct compiled_rule *rule,
+				       enum duration_verdict verdict)
+{
+	uint32_t ids[] = { intern_string(engine->strings, family_name(rule->family)),
+			   intern_own(engine->strings, duration_verdict_name(verdict)) };
+	cell *at = family_cells(engine->set->invalid_durations, engine->shard, ids, NULL);
+
+	if (at) {
+		cell_count(at);
+	}
+}
+
+/* Returns whether a time that ends with the record is a valid duration. If not, it is counted by
+ * the reason. */
 static bool is_duration(struct rule_engine *engine, const struct compiled_rule *rule,
 			const struct etw_record *record, bool negative, uint64_t ns)
 {
@@ -71,7 +85,7 @@ static bool is_duration(struct rule_engine *engine, const struct compiled_rule *
 		duration_judge(&engine->clock, record->raw_time, negative, ns);
 
 	if (verdict != DURATION_FITS) {
-		engine_count_no_duration(engine, rule, verdict);
+		count_no_duration(engine, rule, verdict);
 	}
 	return verdict == DURATION_FITS;
 }
@@ -138,7 +152,7 @@ static bool since_amount(struct rule_engine *engine, const struct compiled_rule 
 	verdict = duration_between(&engine->clock, (int64_t)rule->value->read.number,
 				   record->raw_time, amount);
 	if (verdict != DURATION_FITS) {
-		engine_count_no_duration(engine, rule, verdict);
+		count_no_duration(engine, rule, verdict);
 	}
 	return verdict == DURATION_FITS;
 }
@@ -456,8 +470,7 @@ static NOINLINE enum event_result
 without_value(struct rule_engine *engine, const struct compiled_rule *rule, enum value_state state)
 {
 	if (state == VALUE_NO_DURATION) {
-		engine_count_no_duration(engine, rule,
-					 (enum duration_verdict)rule->value->read.number);
+		count_no_duration(engine, rule, (enum duration_verdict)rule->value->read.number);
 	}
 	return state == VALUE_CUT ? CUT_SHORT : NOT_APPLIED;
 }

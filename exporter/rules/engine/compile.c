@@ -504,7 +504,7 @@ static struct compiled_rules *place_compiled(struct block *block, const struct c
 	return placed;
 }
 
-/* Whether the value is below 2^63 in every event. */
+/* Returns whether the value is below 2^63 in every event. */
 static bool always_fits(const struct value *value)
 {
 	return !value->is_signed && (!value->field || value->field->size[1] < 8);

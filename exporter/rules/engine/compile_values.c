@@ -183,7 +183,7 @@ static uint16_t add_layout_value(struct builder *builder, int index)
 	return add_value(builder, &value);
 }
 
-/* Whether finding the text of a field takes a walk over the fields before it. */
+/* Returns whether finding the text of a field takes a walk over the fields before it. */
 static bool text_walks(const struct builder *builder, const struct value *value)
 {
 	unsigned wide = builder->class->pointer_size == 8;
@@ -637,8 +637,8 @@ static enum rule_result compile_span_event(struct builder *builder, size_t numbe
 	return RULE_APPLIES;
 }
 
-/* Whether the class already stops the span: spans with the same start are one, which each of their
- * stop events stops. */
+/* Returns whether the class already stops the span: spans with the same start are one, which each
+ * of their stop events stops. */
 static bool stops_span(const struct compiled_rules *compiled, size_t span)
 {
 	return compiled->stop_count > 0 && compiled->stops[compiled->stop_count - 1].span == span;

@@ -81,7 +81,7 @@ void dry_run_event(struct dry_run *dry_run, const struct compiled_rules *compile
 	}
 }
 
-/* Whether the value is missing in the current event although other events have it. */
+/* Returns whether the value is missing in the current event although other events have it. */
 static bool lacks(const struct compiled_rules *compiled, const struct value *value)
 {
 	return value->type != VALUE_CONSTANT && value->generation == compiled->generation &&

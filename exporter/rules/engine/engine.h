@@ -373,7 +373,7 @@ static inline bool label_get(struct rule_engine *engine, struct compiled_rules *
 	return label->state != VALUE_CUT;
 }
 
-/* Whether the value fulfils the condition, from the cache or computed. */
+/* Returns whether the value fulfils the condition, from the cache or computed. */
 bool condition_holds(struct rule_engine *engine, const struct compiled_condition *condition,
 		     const struct value *value);
 
@@ -402,11 +402,6 @@ void engine_publish_gauges(struct rule_engine *engine);
 void dry_run_event(struct dry_run *dry_run, const struct compiled_rules *compiled);
 void dry_run_result(struct dry_run *dry_run, const struct compiled_rules *compiled,
 		    const struct compiled_rule *rule, enum event_result result);
-
-/* Counts a time that is no valid duration, which the rule left out, in
- * etw_invalid_durations_total. */
-void engine_count_no_duration(struct rule_engine *engine, const struct compiled_rule *rule,
-			      enum duration_verdict verdict);
 
 /* Counts a problem in etw_decode_errors_total. */
 void engine_count_problem(struct rule_engine *engine, struct compiled_rules *compiled,

@@ -50,18 +50,6 @@ void engine_count_problem(struct rule_engine *engine, struct compiled_rules *com
 	}
 }
 
-void engine_count_no_duration(struct rule_engine *engine, const struct compiled_rule *rule,
-			      enum duration_verdict verdict)
-{
-	uint32_t ids[] = { intern_string(engine->strings, family_name(rule->family)),
-			   intern_own(engine->strings, duration_verdict_name(verdict)) };
-	cell *at = family_cells(engine->set->invalid_durations, engine->shard, ids, NULL);
-
-	if (at) {
-		cell_count(at);
-	}
-}
-
 /* ---- reading ---- */
 
 static enum value_state read_fixed(const struct etw_record *record, struct value *value)
@@ -305,7 +293,7 @@ static uint32_t resolve_text(struct rule_engine *engine, uint64_t owner, const s
 
 /* ---- text of values ---- */
 
-/* Whether the field is binary data. */
+/* Returns whether the field is binary data. */
 static bool holds_bytes(const struct etw_field *field)
 {
 	return field->type == ETW_FIELD_BINARY || field->type == ETW_FIELD_BINARY16 ||

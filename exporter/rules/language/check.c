@@ -59,7 +59,7 @@ static bool unknown_captured(struct checker *checker, const struct span *span,
 			  "the pair has no '%s' in its 'carry'%s%s%s", name, MEANT(nearest.best));
 }
 
-/* Whether a layout of the kernel events of the pattern has the field. */
+/* Returns whether a layout of the kernel events of the pattern has the field. */
 static bool layout_has(const struct event_pattern *pattern, const char *name)
 {
 	struct known_events known;
@@ -91,7 +91,7 @@ static bool is_listed(const struct derived_events *events, const struct event_pa
 	return false;
 }
 
-/* Whether events of the pattern can have the derived field. */
+/* Returns whether events of the pattern can have the derived field. */
 static bool derived_fits(const struct derived_field *derived, const struct event_pattern *pattern)
 {
 	if (derived->events && !is_listed(derived->events, pattern)) {
@@ -162,7 +162,7 @@ static bool find_in_layouts(const struct known_events *known, const char *name,
 	return found;
 }
 
-/* Whether the events may have a field that no known layout has. */
+/* Returns whether the events may have a field that no known layout has. */
 static bool may_arrive(const struct rule *rule, const struct known_events *known)
 {
 	return rule->event.scope == EVENTS_PROVIDER &&
@@ -387,7 +387,7 @@ static bool check_map(struct checker *checker, const struct rule *rule, const st
 	return true;
 }
 
-/* Whether a decoder reads values of the type. */
+/* Returns whether a decoder reads values of the type. */
 static bool decodes(const struct decoder *decoder, enum value_type type)
 {
 	return decoder->reads == READS_ALL || (decoder->reads == READS_NUMBERS) == is_number(type);
@@ -512,7 +512,7 @@ static bool check_sum(struct checker *checker, struct rule *rule)
 	return true;
 }
 
-/* Whether to go on after an error in one part: not without memory. */
+/* Returns whether to go on after an error in one part: not without memory. */
 static bool can_go_on(const struct checker *checker)
 {
 	return checker->err->code == ETW_ERROR_CONFIG;

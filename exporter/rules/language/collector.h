@@ -62,7 +62,7 @@ enum comparison {
 	COMPARE_EXISTS, /* with the field, not with its value; the literal is 0 or 1 */
 };
 
-/* Whether a comparison is only for numbers, or only for texts; the others are for both. */
+/* Returns whether a comparison is only for numbers, or only for texts; the others are for both. */
 static inline bool compares_numbers(enum comparison comparison)
 {
 	return (comparison >= COMPARE_LT && comparison <= COMPARE_GE) ||
@@ -288,12 +288,13 @@ bool collector_check(struct collector *collector, const struct etw_configured_ma
 /* Adds the kernel flags and groups that enable the events of its rules (needs.c). */
 void collector_add_event_flags(struct collector *collector);
 
-/* Whether a metric name ends in the unit, "seconds" or "bytes", before the `_total` of counters. */
+/* Returns whether a metric name ends in the unit, "seconds" or "bytes", before the `_total` of
+ * counters. */
 bool metric_name_is_in(const char *name, const char *unit);
 /* Returns how many digits of a fraction the integers of the family have. */
 unsigned metric_decimals(const struct metric *metric);
 
-/* Whether the name is one of the families about the program and its sessions, or has their
+/* Returns whether the name is one of the families about the program and its sessions, or has their
  * prefix; collectors may not use it. */
 bool metric_name_is_own(const char *name);
 
@@ -320,7 +321,7 @@ extern const struct yaml_shape load_conditions_shape; /* an array of struct cond
 extern const struct yaml_shape load_label_shape;      /* a struct label */
 extern const struct yaml_shape load_decoders_shape; /* the collector's struct named_decoder array */
 
-/* Whether a text is a name: [a-z][a-z0-9_]*; upper_case also allows capitals and a leading
+/* Returns whether a text is a name: [a-z][a-z0-9_]*; upper_case also allows capitals and a leading
  * underscore. */
 bool load_is_name(const char *text, bool upper_case);
 

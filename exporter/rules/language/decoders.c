@@ -405,8 +405,8 @@ static void decode_bits(const struct decoded *from, struct etw_text *out)
 /* ---- addresses ---- */
 
 /*
- * Whether the bytes are a whole socket address. 16 bytes can also be an IPv6 address, but no
- * address in use begins like a SOCKADDR_IN ("0200::/7" is deprecated, RFC 4048).
+ * Returns whether the bytes are a whole socket address. 16 bytes can also be an IPv6 address, but
+ * no address in use begins like a SOCKADDR_IN ("0200::/7" is deprecated, RFC 4048).
  */
 static bool is_socket_address(const struct decoded *from, struct etw_socket_address *address)
 {

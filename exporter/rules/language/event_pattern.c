@@ -168,7 +168,7 @@ static bool provider_matches(const struct event_pattern *pattern,
 	return is_text(pattern->provider, pattern->provider_size, class->provider_name);
 }
 
-/* Whether the pattern's text is "provider/event". */
+/* Returns whether the pattern's text is "provider/event". */
 static bool is_both(const struct event_pattern *pattern, const char *provider, const char *event)
 {
 	const char *text = pattern->provider;

@@ -51,10 +51,10 @@ bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pa
 bool event_pattern_matches(const struct event_pattern *pattern,
 			   const struct etw_event_class *class);
 
-/* Whether both patterns can only match events with the same provider label. */
+/* Returns whether both patterns can only match events with the same provider label. */
 bool event_pattern_same_source(const struct event_pattern *a, const struct event_pattern *b);
 
-/* Whether the pattern is about events of a kernel class, or of this manifest provider. */
+/* Returns whether the pattern is about events of a kernel class, or of this manifest provider. */
 bool event_pattern_is_class(const struct event_pattern *pattern,
 			    enum etw_kernel_class kernel_class);
 bool event_pattern_is_provider(const struct event_pattern *pattern, const char *name,

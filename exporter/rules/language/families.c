@@ -89,7 +89,7 @@ static size_t label_index(const struct declared_family *declared, const char *na
 	return index;
 }
 
-/* Whether events decide the values of the label; they read "_other" beyond a limit. */
+/* Returns whether events decide the values of the label; they read "_other" beyond a limit. */
 static bool is_open(const struct label *label)
 {
 	return label->source == LABEL_DECODE ||
@@ -130,8 +130,8 @@ static bool order_labels(const struct collector *collector, struct rule *rule,
 	return true;
 }
 
-/* Whether the rule leaves out events that the family's first source counts, so that no request
- * is counted twice. */
+/* Returns whether the rule leaves out events that the family's first source counts, so that no
+ * request is counted twice. */
 static bool stands_back(const struct rule *rule)
 {
 	for (size_t i = 0; i < rule->condition_count; i++) {
@@ -314,8 +314,8 @@ static uint32_t span_features(const struct span *span)
 	return features;
 }
 
-/* Whether the rule is about ends of requests, whose file is that of their start. Rules on every
- * event of a class do not cost a live session the events of the ends. */
+/* Returns whether the rule is about ends of requests, whose file is that of their start. Rules on
+ * every event of a class do not cost a live session the events of the ends. */
 static bool ends_requests(const struct event_pattern *event)
 {
 	const struct etw_known_provider_row *provider =
@@ -449,7 +449,7 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 
 /* ---- samples that are known before the first event ---- */
 
-/* Whether every label of the rule is a literal or the result of a map: its samples are then
+/* Returns whether every label of the rule is a literal or the result of a map: its samples are then
  * known and exist at 0 from the start. */
 static bool has_fixed_labels(const struct rule *rule)
 {
@@ -544,7 +544,7 @@ static const struct {
 	[CONFIG_LABEL_TERMINAL_SESSION] = { "terminal_session", "TerminalSession" },
 };
 
-/* Whether one of the collectors that get labels declares the metric. */
+/* Returns whether one of the collectors that get labels declares the metric. */
 static bool gets_labels(const struct rule_set *set, const struct metric *metric)
 {
 	static const char *const collectors[] = { "cpu", "disk", "file", "network" };

@@ -330,7 +330,7 @@ static const struct yaml_shape used_span_shape = {
 	.type = SHAPE_OTHER,
 	.read = read_used_span,
 	.name = "used_pair",
-	.help = "A pair of which the event is the stop, or the name of one of 'pairs'. At a metric: for those of its events that are the stop.",
+	.help = "A pair whose stop is this event, or the name of one of 'pairs'. On a metric it applies to those of its events that are the stop.",
 	.json = "'if': { 'type': 'object' }, 'then': { '$ref': '#/$defs/pair' }, "
 		"'else': { 'type': 'string', 'pattern': '^[a-z][a-z0-9_]*$' }",
 };
@@ -464,7 +464,7 @@ static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 	       yaml_read(in, metric->labels_at, &rule_rows[RULE_LABELS], rule);
 }
 
-/* Whether the event can be the stop of the span. */
+/* Returns whether the event can be the stop of the span. */
 static bool is_stop(const struct span *span, const char *event)
 {
 	return !span->stop.event_at || strcmp(span->stop.event_at->text, event) == 0;
@@ -546,7 +546,8 @@ static bool ends_in(const char *name, const char *end)
 	return text_ends_nocase(name, strlen(name), end, strlen(end));
 }
 
-/* Whether the name is one of the alternatives; with end '_', whether it begins with one and '_'. */
+/* Returns whether the name is one of the alternatives; with end '_', whether it begins with one and
+ * '_'. */
 static bool is_among(const char *alternatives, const char *name, char end)
 {
 	for (const char *at = alternatives;; at++) {

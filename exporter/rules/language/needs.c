@@ -264,13 +264,13 @@ static bool list_providers(struct enabled_providers *enabled, const struct confi
 
 /* ---- events of providers ---- */
 
-/* Whether the `needs` of the collector contain the request. */
+/* Returns whether the `needs` of the collector contain the request. */
 static bool is_of(const struct enabled_provider *provider, const struct collector *collector)
 {
 	return provider->collector && provider->collector == collector;
 }
 
-/* Whether the request may be about the provider of the pattern. */
+/* Returns whether the request may be about the provider of the pattern. */
 static bool is_about(const struct enabled_provider *provider, const struct event_pattern *event)
 {
 	if (event->by_guid ? !provider->has_guid : !provider->name) {
@@ -290,15 +290,15 @@ static bool takes_id(const struct etw_provider_spec *spec, uint16_t id)
 	return listed != (spec->ids_out && spec->id_count > 0);
 }
 
-/* Whether a provider's request lets an event with these keywords pass. Bits 48 to 63 belong to
- * Windows, such as those of channels, and manifests may omit them. */
+/* Returns whether a provider's request lets an event with these keywords pass. Bits 48 to 63 belong
+ * to Windows, such as those of channels, and manifests may omit them. */
 static bool takes_keywords(const struct etw_provider_spec *spec, uint64_t keywords)
 {
 	return keywords == 0 || spec->any == 0 || spec->any >> 48 != 0 ||
 	       ((keywords & spec->any) != 0 && (keywords & spec->all) == spec->all);
 }
 
-/* Whether some event of the pattern passes the level, ids and keywords of the request. */
+/* Returns whether some event of the pattern passes the level, ids and keywords of the request. */
 static bool passes(const struct etw_provider_spec *spec, const struct event_pattern *event,
 		   const struct known_events *known)
 {
@@ -384,8 +384,8 @@ static void warn_of_event(const struct enabled_providers *enabled,
 
 /* ---- names that look misspelt ---- */
 
-/* Whether rules may count events of the provider, whose name is not known: they name it, or they
- * count events of every provider, or of one that is also unknown. */
+/* Returns whether rules may count events of the provider, whose name is not known: they name it, or
+ * they count events of every provider, or of one that is also unknown. */
 static bool may_be_used(const struct enabled_providers *enabled,
 			const struct enabled_provider *provider)
 {

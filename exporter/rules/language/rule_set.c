@@ -30,6 +30,7 @@
 
 #include <etw/kernel.h>
 
+#include "base/map.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "config/builtin.h"
@@ -86,9 +87,9 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 
 /* ---- built-in collectors ---- */
 
-/* Whether something in the configuration may depend on collectors that are off: families of other
- * collectors are compared with theirs, `labels` add labels to families that collectors share, and
- * triggers name families. */
+/* Returns whether something in the configuration may depend on collectors that are off: families of
+ * other collectors are compared with theirs, `labels` add labels to families that collectors share,
+ * and triggers name families. */
 static bool uses_all(const struct config *config)
 {
 	return config->broken || config->collector_files.count > 0 || config->label_count > 0 ||
@@ -419,6 +420,120 @@ bool filters_drop_event(const struct rule_set *set, const struct etw_event_class
 	return false;
 }
 
+/* ---- limits of all rules together ---- */
+
+/*
+ * Counts how many different labels, fields and pairs the enabled collectors have together.
+ *
+ * Compiled rules refer to labels, values and spans by numbers of 16 bits, and all rules may be
+ * about one event class (compile_values.c). So these limits hold for the whole set: a configuration
+ * that exceeds them is refused when it is read, and not when the first event arrives.
+ */
+
+struct count {
+	struct map met; /* keys of what was counted */
+	size_t most;
+};
+
+struct counts {
+	struct count labels, fields;
+	const char *exceeded; /* what there is too much of; NULL: nothing */
+	size_t most;
+	bool no_memory;
+};
+
+static void count_key(struct counts *counts, struct count *count, uint64_t key, const char *what)
+{
+	counts->no_memory |= !map_put(&count->met, key, NULL);
+	if (count->met.count > count->most && !counts->exceeded) {
+		counts->exceeded = what;
+		counts->most = count->most;
+	}
+}
+
+static void count_field(struct counts *counts, const struct field_ref *field)
+{
+	if (field->name) {
+		count_key(counts, &counts->fields, text_hash(field->name, strlen(field->name), 0),
+			  "fields");
+	}
+}
+
+/* Labels that show the same field are one, and so are those that a metric gives to its events. The
+ * engine shares more, labels with equal decoders, so it never needs more numbers than are counted.
+ */
+static void count_label(struct counts *counts, const struct label *label)
+{
+	if (label->source == LABEL_TEXT) {
+		return;
+	}
+	count_field(counts, &label->field);
+	count_key(counts, &counts->labels,
+		  label->source == LABEL_FIELD ?
+			  text_hash(label->field.name, strlen(label->field.name), 0) :
+			  (uint64_t)(uintptr_t)label->at,
+		  "labels");
+}
+
+static void count_span_event(struct counts *counts, const struct span *span,
+			     const struct span_event *event)
+{
+	for (size_t i = 0; event->keys && i < span->key_count; i++) {
+		count_field(counts, &event->keys[i]);
+	}
+}
+
+static void count_span(struct counts *counts, const struct span *span)
+{
+	count_span_event(counts, span, &span->start);
+	count_span_event(counts, span, &span->middle);
+	count_span_event(counts, span, &span->stop);
+	for (size_t i = 0; i < span->captured_count; i++) {
+		count_label(counts, &span->captured[i]);
+	}
+}
+
+static void count_rule(struct counts *counts, const struct rule *rule)
+{
+	count_field(counts, &rule->value);
+	count_field(counts, &rule->since);
+	for (size_t i = 0; i < rule->condition_count; i++) {
+		count_field(counts, &rule->conditions[i].field);
+	}
+	for (size_t i = 0; i < rule->label_count; i++) {
+		count_label(counts, &rule->labels[i]);
+	}
+	if (rule->span) {
+		count_span(counts, rule->span);
+	}
+}
+
+/* Checks the numbers of labels and fields of the enabled rules. The problems of the trees get an
+ * error. */
+static bool check_limits(const struct rule_set *set, struct etw_error *err)
+{
+	struct counts counts = { .labels.most = RULE_LABELS_MOST, .fields.most = RULE_FIELDS_MOST };
+	bool good = true;
+
+	for (size_t i = 0; i < set->rule_count && good; i++) {
+		const struct rule *rule = set->rules[i].rule;
+
+		count_rule(&counts, rule);
+		if (counts.no_memory) {
+			good = error_no_memory(err, "rules");
+		} else if (counts.exceeded) {
+			good = yaml_error(
+				rule->collector->tree, rule->at, err,
+				"the collectors that are on have more than %zu different %s "
+				"together",
+				counts.most, counts.exceeded);
+		}
+	}
+	map_done(&counts.labels.met);
+	map_done(&counts.fields.met);
+	return good;
+}
+
 /* ---- the whole ---- */
 
 static bool register_own(struct rule_set *set, struct registry *registry, struct etw_error *err)
@@ -493,7 +608,7 @@ static bool check_and_register(struct rule_set *set, const struct rule_set_optio
 		       good;
 	}
 	return good && rule_set_declare_families(set, err) &&
-	       rule_set_register(set, registry, err) && rule_set_check_limits(set, err) &&
+	       rule_set_register(set, registry, err) && check_limits(set, err) &&
 	       register_own(set, registry, err);
 }
 

@@ -74,16 +74,16 @@ void rule_set_add_labels(struct rule_set *set, const struct config *config);
  * (families.c). Errors are added to the problems of the trees; err is set to the last. */
 bool rule_set_declare_families(struct rule_set *set, struct etw_error *err);
 
-/* Whether two spans are one: they have the same start, keys, captured labels and time-out
+/* Returns whether two spans are one: they have the same start, keys, captured labels and time-out
  * (families.c). */
 bool span_equal(const struct span *a, const struct span *b);
 
-/* Whether two labels make the same texts of a field: their maps or decoders are the same
+/* Returns whether two labels make the same texts of a field: their maps or decoders are the same
  * (families.c). Names of decoders may stand for different ones, in two collectors or after a
  * reload. */
 bool labels_decode_equally(const struct label *a, const struct label *b);
 
-/* Whether an enabled collector of the set has the family (families.c). */
+/* Returns whether an enabled collector of the set has the family (families.c). */
 bool rule_set_has_family(const struct rule_set *set, const struct family *family);
 
 /* Returns the tracker features that the fields of a rule need (families.c). */
@@ -92,10 +92,6 @@ uint32_t rule_features(const struct rule *rule);
 /* Returns the kernel flags that one collector needs of a live session, on or off (see
  * rule_set_kernel_flags()). */
 uint32_t collector_kernel_flags(const struct collector *collector);
-
-/* Checks the numbers of labels and fields of the enabled rules. The problems of the trees get an
- * error (limits.c). */
-bool rule_set_check_limits(const struct rule_set *set, struct etw_error *err);
 
 /* Registers the families of the enabled collectors (families.c). */
 bool rule_set_register(struct rule_set *set, struct registry *registry, struct etw_error *err);

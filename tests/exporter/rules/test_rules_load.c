@@ -111,9 +111,9 @@ static void needs_are_flags_and_providers(void **state)
 		{ HEAD "needs: { providers: [':4'] }\n",
 		  "x.yaml:4:22: providers: ':4' is not the name or GUID of a provider" },
 		{ HEAD "needs: { providers: ['A:high'] }\n",
-		  "x.yaml:4:22: providers: level of 'A:high' is not a number" },
+		  "x.yaml:4:22: providers: the level in 'A:high' is not a number from 0 to 255" },
 		{ HEAD "needs: { providers: ['A:4:1,x'] }\n",
-		  "x.yaml:4:22: providers: ids of 'A:4:1,x' is not a number" },
+		  "x.yaml:4:22: providers: an id in 'A:4:1,x' is not a number from 0 to 65535" },
 		{ HEAD "needs: { providers: ['A:4:1:2:3:5'] }\n",
 		  "x.yaml:4:22: providers: 'A:4:1:2:3:5' has too many parts" },
 	};

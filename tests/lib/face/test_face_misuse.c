@@ -99,11 +99,21 @@ static void openings_say_what_is_wrong(void **state)
 	assert_misuse(etw_open_recording(path, &no_list, &err), &err,
 		      "manifests is NULL, and their count is not 0");
 	assert_misuse(etw_open_recording(path, &no_name, &err), &err, "manifest number 0 is NULL");
+	assert_misuse(etw_open_recording("", NULL, &err), &err,
+		      "the path of the recording is empty");
+	assert_misuse(etw_open_relog("", NULL, NULL, &err), &err,
+		      "the path of the recording is empty");
+	assert_misuse(etw_open_relog(path, "", NULL, &err), &err,
+		      "the path of the output is empty");
 	/* What is no recording is an error of another code. */
 	assert_null(etw_open_recording("no such file.etl", NULL, &err));
 	assert_int_equal(err.code, ETW_ERROR_SYSTEM);
 	assert_null(etw_open_bytes("", 0, NULL, &err));
 	assert_int_equal(err.code, ETW_ERROR_FORMAT);
+	assert_string_equal(err.text, "recording in memory: is empty, not a recording");
+	assert_null(etw_open_relog_bytes("no", 2, NULL, NULL, &err));
+	assert_string_equal(err.text, "recording in memory: is not a recording: it does not start "
+				      "with a buffer of records");
 	assert_null(etw_open_recording(NULL, NULL, NULL));
 }
 

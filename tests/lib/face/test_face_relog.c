@@ -335,12 +335,15 @@ static enum etw_action change_kernel(void *context, struct etw_relog *relog,
 	assert_string_equal(err.text, "a header of type system has no provider");
 	assert_false(etw_set_header(relog, ETW_HEADER_KEYWORD, 1, &err));
 	assert_string_equal(err.text, "a header of type system has no keyword");
+	assert_false(etw_set_header(relog, ETW_HEADER_KEYWORD, 0, &err));
+	assert_string_equal(err.text, "a header of type system has no keyword");
 	return ETW_KEEP;
 }
 
 static void a_kernel_event_has_no_provider(void **state)
 {
 	struct etw_writer *writer = open_in_memory(&(struct etw_writer_options){ 0 });
+	struct etw_relog_counts counts;
 	struct etw_relog *relog;
 	const uint8_t *bytes;
 	size_t size;
@@ -349,7 +352,8 @@ static void a_kernel_event_has_no_provider(void **state)
 	bytes = finish_in_memory(writer, &size);
 	relog = etw_open_relog_bytes(bytes, size, NULL, NULL, NULL);
 	assert_true(etw_relog_run(relog, change_kernel, NULL, NULL));
-	assert_true(etw_close_relog(relog, NULL, NULL));
+	assert_true(etw_close_relog(relog, &counts, NULL));
+	assert_int_equal(counts.changed, 0);
 	etw_writer_close(writer);
 }
 
@@ -540,14 +544,22 @@ static void what_is_written_is_what_is_read(void **state)
 static void a_writer_says_what_is_wrong(void **state)
 {
 	const struct etw_new_recording_options sizes = { .pointer_size = 5 };
+	static char long_name[40000];
+	const struct etw_new_recording_options named = { .session_name = long_name };
 	const struct etw_new_event event = { .provider = &other };
 	struct etw_error err = { 0 };
 
 	(void)state;
+	memset(long_name, 'n', sizeof long_name - 1);
 	assert_null(etw_open_writer(NULL, NULL, &err));
 	assert_string_equal(err.text, "the path of the recording is NULL");
+	assert_null(etw_open_writer("", NULL, &err));
+	assert_string_equal(err.text, "the path of the recording is empty");
 	assert_null(etw_open_writer("made.etl", &sizes, &err));
-	assert_string_equal(err.text, "made.etl: pointer size 5 is neither 4 nor 8");
+	assert_string_equal(err.text, "the pointer size is 5; it can be 4, 8 or 0");
+	assert_int_equal(err.code, ETW_ERROR_MISUSE);
+	assert_null(etw_open_writer("made.etl", &named, &err));
+	assert_string_equal(err.text, "made.etl: record of 80314 bytes: the most are 65535");
 	assert_null(etw_open_writer("no such folder/made.etl", NULL, &err));
 	assert_int_equal(err.code, ETW_ERROR_SYSTEM);
 	assert_false(etw_write(NULL, &event, &err));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Systems other than Windows have no ETW: live sessions cannot be opened. */
+/* Systems other than Windows have no ETW: live sessions cannot be opened, and nothing runs. */
 #include <etw/session.h>
 
 #include "base/error.h"
@@ -46,4 +46,16 @@ void etw_live_change_free(struct etw_live_change *change)
 
 void etw_live_emergency_stop(void)
 {
+}
+
+bool etw_running_read(struct etw_running_sessions *sessions, struct etw_error *err)
+{
+	(void)sessions;
+	return etw_here(err);
+}
+
+bool etw_registered_read(struct etw_registered_providers *providers, struct etw_error *err)
+{
+	(void)providers;
+	return etw_here(err);
 }
