@@ -259,11 +259,6 @@ void series_table_done(struct series_table *table)
 	*table = (struct series_table){ .rows = NULL };
 }
 
-void series_label(const struct series *series, const char *name, struct etw_text *value)
-{
-	series_find_label(series->labels, name, value);
-}
-
 /* ---- quantiles ---- */
 
 double series_quantile(const struct series_family *family, const struct series_side *side,

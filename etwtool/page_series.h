@@ -55,9 +55,6 @@ bool series_table_add(struct series_table *table, const char *page, unsigned sid
 		      struct etw_error *err);
 void series_table_done(struct series_table *table);
 
-/* Sets *value to the value of one label, or to "" if the series does not have it. */
-void series_label(const struct series *series, const char *name, struct etw_text *value);
-
 /*
  * Estimates a quantile from the buckets, by linear interpolation inside a bucket, as
  * histogram_quantile() of Prometheus does. A quantile above the last finite bound becomes that

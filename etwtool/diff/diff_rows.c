@@ -200,7 +200,7 @@ static bool matches_process(const struct diff *diff, const struct diff_row *row,
 	if (!pattern) {
 		return true;
 	}
-	series_label(row->series, "process", name);
+	series_find_label(row->series->labels, "process", name);
 	return !name->failed && name->size > 0 && glob_matches_nocase(pattern, name->data);
 }
 

@@ -282,14 +282,6 @@ uint64_t logfile_ticks_per_second(const struct etw_writer_options *options)
 	return options->perf_frequency;
 }
 
-int64_t logfile_raw_time(const struct etw_writer_options *options, uint64_t ns)
-{
-	uint64_t frequency = logfile_ticks_per_second(options);
-	uint64_t ticks = ns / 1000000000 * frequency + ns % 1000000000 * frequency / 1000000000;
-
-	return (int64_t)((uint64_t)options->start_raw + ticks);
-}
-
 /* Converts a raw time that is not before the start to 100 ns since 1601 UTC. */
 static int64_t wall_time(const struct etw_writer_options *options, int64_t raw)
 {

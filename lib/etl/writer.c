@@ -178,7 +178,10 @@ static bool failed(const struct etw_writer *writer)
 
 int64_t etl_writer_raw_time(const struct etw_writer *writer, uint64_t ns)
 {
-	return logfile_raw_time(&writer->options, ns);
+	uint64_t frequency = logfile_ticks_per_second(&writer->options);
+	uint64_t ticks = ns / 1000000000 * frequency + ns % 1000000000 * frequency / 1000000000;
+
+	return (int64_t)((uint64_t)writer->options.start_raw + ticks);
 }
 
 static void write_bytes(struct etw_writer *writer, const uint8_t *bytes, size_t size)

@@ -83,10 +83,8 @@ struct logfile_changes {
 bool logfile_header_change(uint8_t *payload, size_t size, uint8_t pointer_size,
 			   const struct logfile_changes *changes);
 
-/* Return values of the clock of a recording. options must have all defaults filled in. */
+/* Returns the frequency of the clock of a recording. options must have all defaults filled in. */
 uint64_t logfile_ticks_per_second(const struct etw_writer_options *options);
-int64_t logfile_raw_time(const struct etw_writer_options *options,
-			 uint64_t ns); /* after the start */
 
 /* ---- recordings ---- */
 

@@ -83,14 +83,14 @@ static void run_thread(void *context)
 	run->done = etw_run(run->trace, &callbacks, &run->err);
 }
 
-static void start(struct run *run)
+static void start_with(struct run *run, void (*notice)(void *context, const char *sentence))
 {
 	static const struct fake_etw_options machine = { .manual_flush = true };
 	static const char *const providers[] = { PROVIDER ":4" };
 	const struct etw_session_options options = { .name = SESSION,
 						     .providers = providers,
 						     .provider_count = 1,
-						     .on_notice = on_notice,
+						     .on_notice = notice,
 						     .notice_context = run };
 
 	fake_etw_reset(&machine);
@@ -99,6 +99,11 @@ static void start(struct run *run)
 	assert_non_null(run->trace);
 	assert_true(os_thread_start(&run->thread, run_thread, run, &run->err));
 	assert_true(fake_etw_wait_consumer(SESSION, WAIT_MS));
+}
+
+static void start(struct run *run)
+{
+	start_with(run, on_notice);
 }
 
 static void end(struct run *run)
@@ -238,6 +243,29 @@ static void closing_stops_a_session_that_runs(void **state)
 	assert_true(run.done);
 }
 
+static void close_in_notice(void *context, const char *sentence)
+{
+	struct run *run = context;
+
+	(void)sentence;
+	if (run->trace) { /* the session is open */
+		etw_close(run->trace);
+	}
+}
+
+/* The notice that another program has stopped the session comes on a thread of the library, which
+ * ends with the run. Without the closing the session would start again and the run go on. */
+static void a_notice_can_close_the_trace(void **state)
+{
+	struct run run = { .done = false };
+
+	(void)state;
+	start_with(&run, close_in_notice);
+	assert_true(fake_etw_other_stop(SESSION));
+	end(&run);
+	assert_true(run.done);
+}
+
 static void what_a_session_cannot_start_with_is_an_error(void **state)
 {
 	static const char *const bad_provider[] = { PROVIDER ":300" };
@@ -278,6 +306,7 @@ int main(void)
 		cmocka_unit_test(what_a_session_loses_is_counted),
 		cmocka_unit_test(a_session_that_never_runs_is_stopped_by_closing),
 		cmocka_unit_test(closing_stops_a_session_that_runs),
+		cmocka_unit_test(a_notice_can_close_the_trace),
 		cmocka_unit_test(what_a_session_cannot_start_with_is_an_error),
 	};
 
