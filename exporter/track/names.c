@@ -455,14 +455,25 @@ static const struct {
 	PYTHON("pyw"),
 	PYTHON("python*"),
 	PYTHON("pypy*"),
+#define NODE_OPTION                                                                           \
+	"(?:-r|--require|--import|--loader|--experimental-loader|-C|--conditions|--env-file|" \
+	"--title|--unhandled-rejections|--icu-data-dir|--openssl-config|--test-reporter)\\s+" WORD
 	{ "node",
 	  { .image = "node",
 	    .command_line =
-		    PROGRAM("node") "(?:\\s+(?:(?:-r|--require|--import|--loader|"
-				    "--experimental-loader|-C|--conditions|--env-file|--title|"
-				    "--unhandled-rejections|--icu-data-dir|--openssl-config|"
-				    "--test-reporter)\\s+" WORD
+		    PROGRAM("node") "(?:\\s+(?:" NODE_OPTION
 				    "|--(?!eval|print)[^\\s\"]+))*+\\s+" FILE_OF("\\.[cm]?[jt]s"),
+	    .name = "node/$1" } },
+	/* A script without an extension, such as ./bin/www, could also be the value of an option.
+	 * So it has a folder, and only options come before it that are known to have no value. */
+	{ "node",
+	  { .image = "node",
+	    .command_line =
+		    PROGRAM("node") "(?:\\s+(?:" NODE_OPTION
+				    "|--(?!eval|print)[\\w-]+=[^\\s\"]+|--(?:inspect|inspect-brk|"
+				    "enable-source-maps|expose-gc|no-[\\w-]+)(?=\\s)))*+"
+				    "\\s+(?|\"(?!-)[^\"]*[\\\\/]([\\w-]+)\"|"
+				    "(?!-)[^\\s\"]*[\\\\/]([\\w-]+))(?=\\s|$)",
 	    .name = "node/$1" } },
 #define BROWSER(image_name)                                                                    \
 	{                                                                                      \
