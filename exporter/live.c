@@ -429,12 +429,6 @@ struct etw_source *live_session_open(struct live_session *session,
 	if (fill_options(session, options, &providers, &live, err)) {
 		warn_of_stacks(&live);
 		source = etw_source_open_live(&live, err);
-		if (!source && !etw_here(NULL)) {
-			const struct etw_error why = *err;
-
-			error_set(err, why.code, "%s; name a recording with --replay.file",
-				  why.text);
-		}
 	}
 	live_providers_done(&providers);
 	return source;
