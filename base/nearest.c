@@ -12,10 +12,14 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Computes the optimal string alignment distance; only three rows of the matrix are kept. */
-static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size)
+/*
+ * Computes the optimal string alignment distance; only three rows of the matrix are kept. A result
+ * above `most` may be too low: a cell depends on the two rows before it, so the rest does not
+ * matter when all of these are above `most`.
+ */
+static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size, unsigned most)
 {
-	unsigned rows[3][WORD_SIZE_MAX + 1];
+	unsigned rows[3][WORD_SIZE_MAX + 1], lowest = 0;
 
 	for (size_t j = 0; j <= b_size; j++) {
 		rows[0][j] = (unsigned)j;
@@ -23,8 +27,9 @@ static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size
 	for (size_t i = 1; i <= a_size; i++) {
 		unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3],
 			 *before = rows[(i + 1) % 3];
+		unsigned lowest_above = lowest;
 
-		row[0] = (unsigned)i;
+		lowest = row[0] = (unsigned)i;
 		for (size_t j = 1; j <= b_size; j++) {
 			char x = ascii_lower(a[i - 1]), y = ascii_lower(b[j - 1]);
 
@@ -34,6 +39,10 @@ static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size
 			    y == ascii_lower(a[i - 2])) {
 				row[j] = least(row[j], before[j - 2] + 1);
 			}
+			lowest = least(lowest, row[j]);
+		}
+		if (lowest > most && lowest_above > most) {
+			return lowest;
 		}
 	}
 	return rows[a_size % 3][b_size];
@@ -60,20 +69,20 @@ void nearest_offer(struct nearest *nearest, const char *known)
 	size_t size = nearest->size;
 	size_t known_size = strlen(known);
 	size_t longer = size > known_size ? size - known_size : known_size - size;
-	unsigned most = (unsigned)(size + 2) / 3, distance;
+	unsigned most = nearest->most > 0 ? nearest->most : (unsigned)(size + 2) / 3, distance;
 	bool begins;
 
 	if (size > WORD_SIZE_MAX || known_size > WORD_SIZE_MAX || size == 0) {
 		return;
 	}
-	begins = size >= BEGINNING_SIZE_MIN &&
+	begins = size >= BEGINNING_SIZE_MIN && (nearest->most == 0 || longer <= most) &&
 		 text_starts_nocase(known, known_size, nearest->word, size);
 	/* The distance is at least the difference of the lengths. Checking that first saves time,
-	 * because all class names are offered for every event of every collector. */
+	 * because all event classes of a recording are offered for every rule. */
 	if (longer > most && !begins) {
 		return;
 	}
-	distance = begins ? (unsigned)longer : edits(nearest->word, size, known, known_size);
+	distance = begins ? (unsigned)longer : edits(nearest->word, size, known, known_size, most);
 	if ((begins || distance <= most) && is_nearer(nearest, distance, begins)) {
 		nearest->best = known;
 		nearest->distance = distance;

@@ -15,6 +15,8 @@
 struct nearest {
 	const char *word;
 	size_t size;
+	unsigned most; /* the largest distance of a similar word; 0: about a third of the word, and
+			  any for one that begins with it */
 	const char *best;  /* the most similar word, borrowed from nearest_offer(); NULL: none is
 			      similar */
 	unsigned distance; /* letters to add, drop, change or swap to get from one word to the other

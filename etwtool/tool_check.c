@@ -279,7 +279,7 @@ static const char *meant_event(const struct check_request *request, const struct
 {
 	enum { NEAR_MISS = 2 };
 	const char *text = rule->event_at->text, *best = NULL;
-	struct nearest whole = { .word = text, .size = strlen(text) };
+	struct nearest whole = { .word = text, .size = strlen(text), .most = NEAR_MISS };
 	struct nearest event = { .word = NULL };
 
 	for (size_t i = 0; i < request->classes.count; i++) {
@@ -297,7 +297,7 @@ static const char *meant_event(const struct check_request *request, const struct
 			best = event.best != before ? row->name : best;
 		}
 	}
-	return best ? best : whole.best && whole.distance <= NEAR_MISS ? whole.best : NULL;
+	return best ? best : whole.best;
 }
 
 /* For a field that the rule's event lacks: returns the nearest name of a field, or NULL. */

@@ -66,10 +66,39 @@ a_word_that_begins_with_the_other_is_nearer_than_one_with_two_other_letters(void
 	}
 }
 
+/* A word that is farther is given up early, also between two letters that are swapped. */
+static void the_largest_distance_can_be_chosen(void **state)
+{
+	static const char *const words[] = {
+		"FileIo/Write", "FileIo/Wrtie",  "FielIo/Wrtie", "DiskIo/Write", "iFleoI/rWtie",
+		"FileIo/",      "FileIo/WriteX", "Write/FileIo", "xyzIo/Write",  "FileIo/Read",
+	};
+	enum { COUNT = sizeof words / sizeof words[0] };
+
+	(void)state;
+	for (size_t i = 0; i < (size_t)COUNT * COUNT; i++) {
+		const char *word = words[i / COUNT], *known = words[i % COUNT];
+		struct nearest any = { .word = word, .size = strlen(word), .most = 64 };
+
+		nearest_offer(&any, known);
+		assert_non_null(any.best);
+		for (unsigned most = 1; most < 16; most++) {
+			struct nearest nearest = { .word = word,
+						   .size = strlen(word),
+						   .most = most };
+
+			nearest_offer(&nearest, known);
+			assert_int_equal(nearest.best != NULL, any.distance <= most);
+			assert_int_equal(nearest.distance, nearest.best ? any.distance : 0);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nearness_counts_letters),
+		cmocka_unit_test(the_largest_distance_can_be_chosen),
 		cmocka_unit_test(
 			a_word_that_begins_with_the_other_is_nearer_than_one_with_two_other_letters),
 	};
