@@ -136,8 +136,8 @@ struct anonymiser {
 	struct etw_payload payload;
 	struct etw_text old_text;
 	struct etw_field_slice slices[ETW_SCHEMA_FIELDS_MOST];
-	struct map
-		manifests; /* hash of provider and process -> state of the search for file names */
+	/* hash of provider and process -> state of the search for file names in a manifest */
+	struct map manifests;
 	uint8_t record[ETW_RECORD_SIZE_MOST];
 };
 
