@@ -77,22 +77,27 @@ def events_of(before, after):
     return [a for a, _ in pairs], [b for _, b in pairs]
 
 
-def leaves(value, path=""):
-    """Every value in the fields of an event, with the names of the fields that lead to it."""
+def add_leaves(found, value, path):
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from leaves(inner, f"{path}.{key}")
+            add_leaves(found, inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         for inner in value:
-            yield from leaves(inner, f"{path}[]")
+            add_leaves(found, inner, f"{path}[]")
     else:
-        yield path.lstrip("."), value
+        found.append((path, value))
+
+
+def leaves(event):
+    """Every value in the fields of an event, with the names of the fields that lead to it. Kept, because each comparison needs them."""
+    if "leaves" not in event:
+        event["leaves"] = []
+        add_leaves(event["leaves"], event.get("fields", {}), "")
+    return event["leaves"]
 
 
 def texts(event):
-    for path, value in leaves(event.get("fields", {})):
-        if isinstance(value, str):
-            yield path, value
+    return [(path, value) for path, value in leaves(event) if isinstance(value, str)]
 
 
 def is_describing(event):
@@ -103,14 +108,14 @@ def is_describing(event):
 
 def shape(event):
     """An event without its texts and the size of its payload."""
-    head = {k: v for k, v in event.items() if k not in ("fields", "len", "raw", "ext")}
+    head = {k: v for k, v in event.items() if k not in ("fields", "len", "raw", "ext", "leaves")}
     head["ext"] = [item[0] for item in event.get("ext", [])]
-    return head, [(path, type(value)) for path, value in leaves(event.get("fields", {}))]
+    return head, [(path, type(value)) for path, value in leaves(event)]
 
 
 def changed_numbers(old, new):
     """Numbers stay, except addresses and identifiers of machines, and lists of what may be characters."""
-    return [(path, a, b) for (path, a), (_, b) in zip(leaves(old.get("fields", {})), leaves(new.get("fields", {})))
+    return [(path, a, b) for (path, a), (_, b) in zip(leaves(old), leaves(new))
             if a != b and not isinstance(a, str) and old.get("provider_name") != "SystemConfig" and
             path != "BuffersWritten" and not (path.endswith("[]") and b == 0 <= a < 65536)]
 
@@ -166,12 +171,8 @@ def compare_names(before, after):
 
 def names_of(events):
     """The words of all texts in fields."""
-    words = set()
-    for event in events:
-        for _, text in texts(event) if not is_describing(event) else ():
-            if not NO_NAME.fullmatch(text):
-                words.update(w for w in WIDE.findall(text.lower()) if is_name(w))
-    return words
+    found = {text for event in events if not is_describing(event) for _, text in texts(event)}
+    return {w for text in found if not NO_NAME.fullmatch(text) for w in WIDE.findall(text.lower()) if is_name(w)}
 
 
 def runs_of(data, least):
@@ -198,10 +199,10 @@ def bytes_of(*options):
 
 def described(events):
     """Words of what describes events, which stay: of EventInfo, of manifests, names of events, fields and providers."""
-    said = []
+    said = set()
     for event in events:
-        said += [event.get("event") or "", event.get("provider_name") or "", *(p for p, _ in leaves(event.get("fields", {})))]
-        said += [text for _, text in texts(event)] if is_describing(event) else []
+        said.update((event.get("event") or "", event.get("provider_name") or "", *(p for p, _ in leaves(event))))
+        said.update(text for _, text in texts(event) if is_describing(event))
     data = bytes_of("--provider", META_DATA) + bytes_of("--event", MANIFEST)
     return {w.lower() for text in (*said, *runs_of(data, 2)) for w in WIDE.findall(text)}
 

@@ -100,7 +100,7 @@ static void help_in_backticks_is_code(void **state)
 	assert_non_null(html.data);
 	assert_non_null(strstr(html.data, "<td>Counts <code>a&lt;b</code>, <code>c</code> and an "
 					  "odd `d.\n"));
-	assert_non_null(strstr(html.data, "all named pipes <code>pipe</code>, all mail slots"));
+	assert_non_null(strstr(html.data, "named pipes have the volume <code>pipe</code>, mail slots"));
 	text_free(&html);
 	setup_close(&setup);
 }
