@@ -883,6 +883,7 @@ ULONG session_watch(struct live *live)
 
 enum etw_restart_reason session_judge(struct live *live, ULONG *status)
 {
+	bool gone = *status == ERROR_SUCCESS || *status == ERROR_WMI_INSTANCE_NOT_FOUND;
 	struct session_properties properties;
 	bool other;
 	ULONG said = query(live, &properties, &other);
@@ -897,9 +898,13 @@ enum etw_restart_reason session_judge(struct live *live, ULONG *status)
 		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end of
 		 * its session, the running one belongs to another program, unless only its
 		 * real-time mode had ended. */
-		if (live->options.logger == ETW_LIVE_NT_KERNEL && real_time &&
-		    (*status == ERROR_SUCCESS || *status == ERROR_WMI_INSTANCE_NOT_FOUND)) {
+		if (live->options.logger == ETW_LIVE_NT_KERNEL && real_time && gone) {
 			return ETW_RESTART_STOLEN;
+		}
+		/* One that its controller has started again may have the GUID and the handle of the
+		 * former, as an autologger has; it counts from 0. */
+		if (is_attached(live) && gone) {
+			return ETW_RESTART_STOPPED;
 		}
 		counters_add(live, counters_generation(live), &properties.base);
 		return ETW_RESTART_ERROR;

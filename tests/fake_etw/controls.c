@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static bool get_state(struct fake_session *from, struct fake_etw_session *session)
 {
 	if (!from) {
@@ -251,7 +253,9 @@ static bool other_start(const char *name, uint32_t mode, uint32_t flags)
 
 	properties.base.Wnode.BufferSize = sizeof(properties);
 	properties.base.Wnode.Flags = WNODE_FLAG_TRACED_GUID;
-	properties.base.Wnode.Guid.Data1 = (ULONG)++fake.next_handle;
+	properties.base.Wnode.Guid.Data1 = fake.options.fixed_guids ?
+						   (ULONG)text_hash_nocase(name, strlen(name), 0) :
+						   (ULONG)++fake.next_handle;
 	properties.base.Wnode.Guid.Data2 = 0x0bad;
 	properties.base.LogFileMode = mode;
 	properties.base.EnableFlags = flags;

@@ -505,6 +505,16 @@ static void other_programs_interfere(void **state)
 	assert_int_equal(fake_etw_open_things().sessions, 0);
 	assert_true(fake_etw_other_stop("NT Kernel Logger"));
 	assert_false(fake_etw_other_stop("NT Kernel Logger"));
+	for (int fixed = 0; fixed < 2; fixed++) {
+		struct fake_etw_session again;
+
+		fake_etw_reset(&(struct fake_etw_options){ .fixed_guids = fixed });
+		assert_true(fake_etw_other_start("theirs", EVENT_TRACE_REAL_TIME_MODE, 0));
+		assert_true(fake_etw_session("theirs", &session));
+		assert_true(fake_etw_other_steal("theirs"));
+		assert_true(fake_etw_session("theirs", &again));
+		assert_int_equal(memcmp(&session.guid, &again.guid, sizeof(GUID)) == 0, fixed);
+	}
 }
 
 static void each_call_fails_when_the_test_requests_it(void **state)

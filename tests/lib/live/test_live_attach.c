@@ -157,6 +157,29 @@ static void what_it_lost_before_does_not_count(void **state)
 	run_end(run);
 }
 
+/* It has the same GUID, as that of an autologger, and Windows gives it the handle that is free. */
+static void one_that_is_started_again_at_once_is_another(void **state)
+{
+	static const struct fake_etw_options machine = { .fixed_guids = true,
+							 .reused_handles = true };
+	struct run *run = *state;
+
+	fake_etw_reset(&machine);
+	assert_true(fake_etw_other_start(theirs, SYSTEM_LOGGER, ETW_KERNEL_FLAG_PROCESS));
+	attach_to(run, ETW_KERNEL_FLAG_PROCESS);
+	run_start_and_wait(run, &run->options);
+	fake_etw_lose_events(theirs, 100);
+	WAIT_UNTIL(run_statistics(run).events_lost == 100);
+	assert_true(fake_etw_other_steal(theirs));
+	assert_true(run_wait(run, &run->restarts, 1)); /* what ran before may be gone */
+	assert_true(fake_etw_wait_consumer(theirs, WAIT_MS));
+	fake_etw_lose_events(theirs, 5);
+	WAIT_UNTIL(run_statistics(run).events_lost == 105);
+	run_stop(run);
+	assert_true(fake_etw_other_stop(theirs));
+	run_end(run);
+}
+
 static void one_without_real_time_mode_cannot_be_read(void **state)
 {
 	struct etw_error err = { 0 };
@@ -278,6 +301,7 @@ int main(void)
 		cmocka_unit_test_setup(a_session_without_kernel_events_is_read_too, run_set_up),
 		cmocka_unit_test_setup(one_that_does_not_run_is_waited_for, run_set_up),
 		cmocka_unit_test_setup(what_it_lost_before_does_not_count, run_set_up),
+		cmocka_unit_test_setup(one_that_is_started_again_at_once_is_another, run_set_up),
 		cmocka_unit_test_setup(one_without_real_time_mode_cannot_be_read, run_set_up),
 		cmocka_unit_test_setup(one_that_may_not_be_read_is_an_error, run_set_up),
 		cmocka_unit_test_setup(its_clock_may_be_system_time, run_set_up),
