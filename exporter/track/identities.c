@@ -408,6 +408,9 @@ static void copy_texts(struct identities *identities, struct identity *identity,
 	identity->command_line_size = (uint32_t)command_line_size;
 	if (bytes_of(identity) <= identities->bytes_most - identities->bytes) {
 		texts = malloc(bytes_of(identity));
+		if (!texts) {
+			memory_note_loss();
+		}
 	}
 	identity->texts = texts;
 	if (!texts) {
