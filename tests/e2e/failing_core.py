@@ -63,7 +63,7 @@ class Places:
                 reader.stdin.write(f"{address - 1:x}\n")
                 reader.stdin.flush()
                 function, place = reader.stdout.readline().strip(), reader.stdout.readline().strip()
-                file = re.search(r"(?:^|/)((?:exporter|metrics|config|selftest|tests)/\S*)", place)
+                file = re.search(r"(?:^|/)((?:base|lib|include/etw|exporter|metrics|config|etwtool|selftest|examples|tests)/\S*)", place)
                 self.known[key] = f"{function} ({file.group(1) if file else place})"
             return self.known[key]
 
