@@ -438,43 +438,32 @@ static const struct {
 					      "))*+\\s+" FILE_OF("\\.dll"),
 	    .name = "dotnet/$1" } },
 /* A program that pip has made of a script starts python with its own path, which ends in ".exe". */
-#define PYTHON(image_name)                                                                                                    \
-	{                                                                                                                     \
-		"python",                                                                                                     \
-		{                                                                                                             \
-			.image = image_name,                                                                                  \
-			.command_line = PROGRAM(                                                                              \
-				"py") "(?:\\s+(?:-[WX]\\s*" WORD                                                              \
-				      "|-V:[^\\s\"]+|-[23][\\d.]*(?:-\\d+)?(?=\\s)|"                                          \
-				      "-[bdehiopqrstuv]+(?=\\s)))*+\\s+(?|-[bdehiopqrstuv]*m\\s+([\\w.]+)(?=\\s|$)|" FILE_OF( \
-					      "\\.(?:py[cwz]?|exe)") ")",                                                     \
-			.name = "python/$1"                                                                                   \
-		}                                                                                                             \
-	}
-	PYTHON("py"),
-	PYTHON("pyw"),
-	PYTHON("python*"),
-	PYTHON("pypy*"),
+#define PYTHON_OPTION                                                      \
+	"(?:-[WX]\\s*" WORD "|-V:[^\\s\"]+|-[23][\\d.]*(?:-\\d+)?(?=\\s)|" \
+	"-[bdehiopqrstuv]+(?=\\s))"
+#define PYTHON                            \
+	PROGRAM("py")                     \
+	"(?:\\s+" PYTHON_OPTION ")*+\\s+" \
+	"(?|-[bdehiopqrstuv]*m\\s+([\\w.]+)(?=\\s|$)|" FILE_OF("\\.(?:py[cwz]?|exe)") ")"
+	{ "python", { .image = "py", .command_line = PYTHON, .name = "python/$1" } },
+	{ "python", { .image = "pyw", .command_line = PYTHON, .name = "python/$1" } },
+	{ "python", { .image = "python*", .command_line = PYTHON, .name = "python/$1" } },
+	{ "python", { .image = "pypy*", .command_line = PYTHON, .name = "python/$1" } },
 #define NODE_OPTION                                                                           \
 	"(?:-r|--require|--import|--loader|--experimental-loader|-C|--conditions|--env-file|" \
 	"--title|--unhandled-rejections|--icu-data-dir|--openssl-config|--test-reporter)\\s+" WORD
-	{ "node",
-	  { .image = "node",
-	    .command_line =
-		    PROGRAM("node") "(?:\\s+(?:" NODE_OPTION
-				    "|--(?!eval|print)[^\\s\"]+))*+\\s+" FILE_OF("\\.[cm]?[jt]s"),
-	    .name = "node/$1" } },
-	/* A script without an extension, such as ./bin/www, could also be the value of an option.
-	 * So it has a folder, and only options come before it that are known to have no value. */
-	{ "node",
-	  { .image = "node",
-	    .command_line =
-		    PROGRAM("node") "(?:\\s+(?:" NODE_OPTION
-				    "|--(?!eval|print)[\\w-]+=[^\\s\"]+|--(?:inspect|inspect-brk|"
-				    "enable-source-maps|expose-gc|no-[\\w-]+)(?=\\s)))*+"
-				    "\\s+(?|\"(?!-)[^\"]*[\\\\/]([\\w-]+)\"|"
-				    "(?!-)[^\\s\"]*[\\\\/]([\\w-]+))(?=\\s|$)",
-	    .name = "node/$1" } },
+#define NODE            \
+	PROGRAM("node") \
+	"(?:\\s+(?:" NODE_OPTION "|--(?!eval|print)[^\\s\"]+))*+\\s+" FILE_OF("\\.[cm]?[jt]s")
+	{ "node", { .image = "node", .command_line = NODE, .name = "node/$1" } },
+/* A script without an extension, such as ./bin/www, could also be the value of an option.
+ * So it has a folder, and only options come before it that are known to have no value. */
+#define NODE_BARE                                                                   \
+	PROGRAM("node")                                                             \
+	"(?:\\s+(?:" NODE_OPTION "|--(?!eval|print)[\\w-]+=[^\\s\"]+|--(?:inspect|" \
+	"inspect-brk|enable-source-maps|expose-gc|no-[\\w-]+)(?=\\s)))*+"           \
+	"\\s+(?|\"(?!-)[^\"]*[\\\\/]([\\w-]+)\"|(?!-)[^\\s\"]*[\\\\/]([\\w-]+))(?=\\s|$)"
+	{ "node", { .image = "node", .command_line = NODE_BARE, .name = "node/$1" } },
 #define BROWSER(image_name)                                                                    \
 	{                                                                                      \
 		"chrome",                                                                      \
