@@ -35,9 +35,8 @@ cmake --build --preset release --target etw_exporter make_sample
 out=$PWD/build/preview
 rm -rf "$out"
 mkdir -p "$out"
-pids=()
 finish() {
-	for pid in "${pids[@]}"; do
+	for pid in $(jobs -pr); do
 		kill "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	done
@@ -73,7 +72,6 @@ fi
 } >"$out/etw_exporter.yaml"
 build/release/etw_exporter --replay.file="$recording" --replay.loop --replay.speed=1 --web.listen-address=127.0.0.1:0 --config.file="$out/etw_exporter.yaml" \
 	</dev/null 2>"$out/exporter.log" &
-pids+=("$!")
 until_true 30 grep -q 'msg="*Listening' "$out/exporter.log" || die "the exporter does not listen: $(tail -3 "$out/exporter.log")"
 exporter=127.0.0.1:$(port_in 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$out/exporter.log")
 # Rules and alerts at the pace of the preview.
@@ -93,12 +91,10 @@ cat >"$out/prometheus.yml" <<-YAML
 YAML
 prometheus --config.file="$out/prometheus.yml" --storage.tsdb.path="$out/tsdb" --web.listen-address=127.0.0.1:0 \
 	</dev/null 2>"$out/prometheus.log" &
-pids+=("$!")
 until_true 30 grep -q 'Listening on" address=' "$out/prometheus.log" || die "Prometheus does not listen: $(tail -3 "$out/prometheus.log")"
 prometheus=http://127.0.0.1:$(port_in 's/.*Listening on" address=127.0.0.1:\([0-9]*\).*/\1/p' "$out/prometheus.log")
 echo "[ { \"targets\": [ \"${prometheus#http://}\" ] } ]" >"$out/prometheus.json"
 prometheus-node-exporter --web.listen-address=127.0.0.1:0 </dev/null 2>"$out/node.log" >&2 &
-pids+=("$!")
 node_listens() { grep -q 'Listening on.* address=127' "$out/node.log"; }
 until_true 30 node_listens || die "node_exporter does not listen: $(tail -3 "$out/node.log")"
 echo "[ { \"targets\": [ \"$(port_in 's/.*Listening on.* address=\(127[0-9.:]*\).*/\1/p' "$out/node.log")\" ] } ]" >"$out/node.json"

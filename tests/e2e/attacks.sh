@@ -24,7 +24,6 @@ if [ ${#limit[@]} -gt 0 ] && [ ${#runner[@]} -eq 0 ] && command -v prometheus-no
 	for _ in 1 2 3; do
 		port=$((20000 + RANDOM % 20000))
 		prometheus-node-exporter --web.listen-address="127.0.0.1:$port" </dev/null >"$work/node" 2>&1 &
-		pids+=($!)
 		if until_true 30 curl -fsS "http://127.0.0.1:$port/"; then
 			servers+=("node_exporter=$port,$!")
 			break

@@ -83,7 +83,6 @@ blocks_of "$trace.etl" 1s
 echo 'scrape_configs: []' >"$work/none.yml"
 prometheus --config.file="$work/none.yml" --storage.tsdb.path="$work/data" --storage.tsdb.retention.time=100y \
 	--web.listen-address=127.0.0.1:0 </dev/null >"$work/prometheus.log" 2>&1 &
-pids+=("$!")
 until_true 30 prometheus_listens || fail "Prometheus does not listen: $(tail -3 "$work/prometheus.log")"
 url=$prometheus
 until_true 30 curl -fsS "$url/-/ready" || fail "Prometheus is not ready"

@@ -71,7 +71,6 @@ cat >"$work/windows/metrics" <<-'PAGE'
 	windows_system_boot_time_timestamp 1.7e9
 PAGE
 python3 -u -m http.server 0 --bind 127.0.0.1 --directory "$work/windows" </dev/null >"$work/windows.log" 2>&1 &
-pids+=("$!")
 windows_listens() { windows_port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' "$work/windows.log" | head -1); [ -n "$windows_port" ]; }
 until_true 30 windows_listens || fail "the page of windows_exporter is not served: $(cat "$work/windows.log")"
 echo "[ { \"targets\": [ \"127.0.0.1:$windows_port\" ], \"labels\": { \"instance\": \"${url#http://}\" } } ]" >"$work/windows.json"
@@ -81,19 +80,16 @@ sed 's/^groups:/&\n  - name: test\n    rules: [ { alert: EtwTest, expr: "etw_ses
 	"$dashboards/prometheus/alerts.yml" >"$work/alerts.yml"
 prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address=127.0.0.1:0 \
 	</dev/null >"$work/prometheus.log" 2>&1 &
-pids+=("$!")
 until_true 30 prometheus_listens || fail "Prometheus does not listen: $(tail -5 "$work/prometheus.log")"
 classic=$prometheus
 echo "[ { \"targets\": [ \"${classic#http://}\" ] } ]" >"$work/prometheus.json"
 prometheus-node-exporter --web.listen-address=127.0.0.1:0 </dev/null >"$work/node.log" 2>&1 &
-pids+=("$!")
 node_listens() { node_address=$(sed -n 's/.*Listening on.* address=\(127[0-9.:]*\).*/\1/p' "$work/node.log"); [ -n "$node_address" ]; }
 until_true 30 node_listens || fail "node_exporter does not listen: $(tail -5 "$work/node.log")"
 echo "[ { \"targets\": [ \"$node_address\" ] } ]" >"$work/node.json"
 # A second server, which stores native histograms instead of classic ones.
 prometheus --enable-feature=native-histograms --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb-native" \
 	--web.listen-address=127.0.0.1:0 </dev/null >"$work/native.log" 2>&1 &
-pids+=("$!")
 native_listens() { native=http://$(sed -n 's/.*Listening on" address=\(127[0-9.:]*\).*/\1/p' "$work/native.log"); [ "$native" != http:// ]; }
 until_true 30 native_listens || fail "Prometheus does not listen: $(tail -5 "$work/native.log")"
 holds() { # query: has a result
@@ -121,7 +117,6 @@ kill -TERM "$exporter_pid"
 wait "$exporter_pid" || fail "exit $? after SIGTERM"
 "$ETW_EXPORTER" --web.listen-address="${url#http://}" --replay.file="$work/sample.etl" "${collectors[@]}" --replay.loop --replay.speed=1 \
 	</dev/null >"$work/stdout" 2>"$work/log" &
-pids+=("$!")
 until_true 60 holds "count_over_time((process_start_time_seconds{job=\"etw\"} >= $long_after_the_first)[10m:1s]) >= 7" ||
 	fail "Prometheus did not see the restart: $(tail -3 "$work/log")"
 quiet node "$check/live.mjs" counters "$prometheus" etw 10m 1

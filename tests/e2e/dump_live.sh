@@ -57,7 +57,6 @@ start_dump() {
 	: >"$work/stdout"
 	"$ETWTOOL_ON_FAKE" dump "$@" <"$work/commands" >"$work/stdout" 2>"$work/log" &
 	dump_pid=$!
-	pids+=("$dump_pid")
 }
 # emit NAME FILE COUNT: what the machine does (exporter_on_fake.c), until the sessions have delivered it.
 emit() {

@@ -22,7 +22,6 @@ start_node() {
 		port=$((20000 + RANDOM % 20000))
 		prometheus-node-exporter --web.listen-address="127.0.0.1:$port" "$@" </dev/null >"$work/node" 2>&1 &
 		node_pid=$!
-		pids+=("$node_pid")
 		if until_true 3 curl -sS "http://127.0.0.1:$port/"; then
 			node=$port
 			return

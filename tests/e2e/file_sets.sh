@@ -50,7 +50,6 @@ for part in "$work/packed"/p_*.etl.gz; do
 		cat "$part" >"$pipe"
 		: >"$pipe"
 	} &
-	pids+=("$!")
 done
 page "$work/pipes/p_*.etl.gz" | sed 's/p_\*\.etl\.gz/sample.etl/; s/sample\.etl\.gz/sample.etl/' >"$work/parts"
 cmp -s "$work/whole" "$work/parts" || fail "pipes: $(diff "$work/whole" "$work/parts" | head -5)"

@@ -2,14 +2,14 @@
 set -euo pipefail
 
 work=$(mktemp -d)
-pids=()
 runner=()      # what programs are run by, such as Wine
 end_signal=TERM
 exporter_input=/dev/null
 
 finish() {
-	local status=$?
-	for pid in "${pids[@]}"; do
+	local status=$? pid
+	# Only what still runs: the number of a program that has ended may be that of another test's by now.
+	for pid in $(jobs -pr); do
 		kill -"$end_signal" "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	done
@@ -71,7 +71,6 @@ start_exporter() {
 	: >"$work/log"
 	"${runner[@]}" "$ETW_EXPORTER" --web.listen-address=127.0.0.1:0 "$@" <"$exporter_input" >"$work/stdout" 2>"$work/log" &
 	exporter_pid=$!
-	pids+=("$exporter_pid")
 	until_true 30 grep -q 'msg="*Listening' "$work/log" || fail "the exporter does not listen: $(cat "$work/log")"
 	url=http://127.0.0.1:$(sed -n 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$work/log" | head -1)
 }
@@ -113,7 +112,6 @@ start_prometheus() {
 	prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address=127.0.0.1:0 \
 		"${prometheus_flags[@]}" </dev/null >"$work/prometheus.log" 2>&1 &
 	prometheus_pid=$!
-	pids+=("$prometheus_pid")
 	until_true 30 prometheus_listens || fail "Prometheus does not listen: $(tail -3 "$work/prometheus.log")"
 	until_true 30 curl -fsS "$prometheus/-/ready" || fail "Prometheus does not start: $(tail -3 "$work/prometheus.log")"
 }

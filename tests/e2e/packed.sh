@@ -139,7 +139,6 @@ for signal in INT TERM KILL; do
 	python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
 		"$ETWTOOL" stats "$work/endless" >"$work/out" 2>&1 &
 	reader=$!
-	pids+=("$reader")
 	head -c 100000 "$sample" >&9
 	has_temporary() { find "/proc/$reader/fd" -lname "$TMPDIR/*" | says .; }
 	until_true 30 has_temporary || fail "$signal: no temporary file"

@@ -33,7 +33,6 @@ start_record() {
 	: >"$work/stdout" # what the run before has said is no answer of this one, which begins later
 	"$ETWTOOL_ON_FAKE" record --config.file="$work/config.yaml" "$@" <"$work/commands" >"$work/stdout" 2>"$work/log" &
 	record_pid=$!
-	pids+=("$record_pid")
 }
 # emit flood SECONDS: as fast as the sessions take events. emit burst COUNT: so many events of the provider, once the sample was played.
 emit() {

@@ -34,7 +34,6 @@ start_script() {
 	rm -f "$calls" "$work/log"
 	bash "$run" "$@" </dev/null >"$work/stdout" 2>"$work/log" &
 	script_pid=$!
-	pids+=("$script_pid")
 	until_true 30 grep -q 'Look at ' "$work/log" || fail "it names no address: $(cat "$work/log")"
 	page=$(sed -n 's/^Look at \(http[^;]*\);.*/\1/p' "$work/log" | head -1)
 	until_true 30 serves || fail "$page is not the landing page: $(cat "$work/log")"

@@ -165,7 +165,6 @@ END
 rm -f "$work/out"
 "$ETWTOOL" top "$sample" --batch --delay 0.1 >"$work/out" 2>"$work/err" &
 top=$!
-pids+=("$top")
 until_true 30 grep -q PROCESS "$work/out" || fail "no frame: $(cat "$work/err")"
 kill -TERM "$top"
 wait "$top" || fail "SIGTERM: exit $?"

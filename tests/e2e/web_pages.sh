@@ -107,7 +107,6 @@ cat >"$work/prometheus.yml" <<-YAML
 YAML
 prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address=127.0.0.1:0 \
 	</dev/null >"$work/prometheus.log" 2>&1 &
-pids+=("$!")
 until_true 30 prometheus_listens || fail "Prometheus does not listen: $(tail -5 "$work/prometheus.log")"
 has() { query "$1" | says '"value":\['; }
 until_true 30 has 'up{job="etw"} == 1' || fail "Prometheus cannot scrape: $(tail -3 "$work/prometheus.log")"

@@ -35,7 +35,6 @@ pack() {
 }
 cp "$TAR_STAND_IN" "$system/tar.exe"
 pack </dev/null >"$work/packed" 2>&1 &
-pids+=($!)
 
 # A path with a blank, as "Program Files" has one.
 place="$work/the program"
