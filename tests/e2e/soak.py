@@ -13,6 +13,7 @@ RSS_BYTES; the first quarter is the warm-up, in which whatever has a limit reach
 takes 5 MB more while it plays a burst, which takes longer on a busy machine: samples are taken between bursts. Files and threads come
 and go with clients, so their minimum is compared; and when the clients are gone at the end, there are no more than before they came.
 """
+import atexit
 import base64
 import collections
 import gzip
@@ -141,6 +142,7 @@ class Exporter:
     def start(self):
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+        atexit.register(self.process.kill)  # it ends with this script, whatever happens
         self.until(lambda: b"Listening" in self.log.read_bytes(), lambda: "it does not listen")
         self.port = int(re.search(rb"Listening.* port=(\d+)", self.log.read_bytes()).group(1))
         # Pages are answered before the last threads have started, which check_end() would take for too many.
