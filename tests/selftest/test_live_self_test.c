@@ -320,8 +320,8 @@ static bool act(void *context, struct activity *done, struct etw_error *err)
 	if (script->lost > 0) {
 		unsigned calls;
 
-		/* Once a period the watcher flushes and reads the losses. The harvest makes some
-		 * calls of this kind, too, but not twenty. */
+		/* The watcher reads the losses once a period with ControlTraceW(). The harvest
+		 * calls that, too, but not twenty times. */
 		fake_etw_lose_events(SELF_TEST_SESSION, script->lost);
 		calls = fake_etw_calls("ControlTraceW");
 		while (fake_etw_calls("ControlTraceW") < calls + 20) {
