@@ -602,7 +602,7 @@ bool pages_open(struct http_server *server, const struct http_options *options,
 	for (size_t i = 0; i < PAGE_COUNT; i++) {
 		const char *route = pages[i].route;
 
-		/* A new page needs its row in config/web_path.c, too. */
+		/* A new page needs its path in web_path_is_taken(), too. */
 		assert(!route || route[1] == '\0' || web_path_is_taken(route));
 		if (pages[i].what) {
 			server->listed[listed++] = (struct listed_page){

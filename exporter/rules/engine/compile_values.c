@@ -27,7 +27,7 @@
 
 enum {
 	NOT_CAPTURED = SPAN_CAPTURED_MAX,
-	/* The numbers have 16 bits. The limits of a rule set (limits.c) keep it below these: a span
+	/* The numbers have 16 bits. The limits in rule_set.h keep it below these: a span
 	 * has its duration and its captured labels as values, and some derived fields have the
 	 * field that they are computed from. */
 	VALUES_MAX = NO_VALUE,

@@ -20,7 +20,7 @@ struct declared_family {
 
 enum { NO_SPAN = UINT16_MAX };
 
-/* The most different labels, fields and spans of a set's enabled rules (limits.c). */
+/* The most different labels, fields and spans of a set's enabled rules. */
 enum { RULE_LABELS_MOST = 16384, RULE_FIELDS_MOST = 16384, RULE_SPANS_MOST = 4096 };
 
 struct active_rule {

@@ -358,17 +358,36 @@ static ULONG property_of(uint32_t properties)
 	return answer.enabled.EnableProperty;
 }
 
-static void a_provider_without_a_place_is_said_to_have_none(void **state)
+enum { PLACES = 8 };
+
+/* Enables the provider in as many sessions of another program as Windows allows: "theirs 0" … */
+static void take_all_places(void)
 {
-	struct etw_provider_spec spec;
-	struct run *run = *state;
 	char name[16];
 
-	for (unsigned i = 0; i < 8; i++) {
+	for (unsigned i = 0; i < PLACES; i++) {
 		snprintf(name, sizeof name, "theirs %u", i);
 		assert_true(fake_etw_other_start(name, EVENT_TRACE_REAL_TIME_MODE, 0));
 		assert_true(fake_etw_other_enable(name, &some_provider, 4, 0));
 	}
+}
+
+static void leave_places(unsigned first)
+{
+	char name[16];
+
+	for (unsigned i = first; i < PLACES; i++) {
+		snprintf(name, sizeof name, "theirs %u", i);
+		assert_true(fake_etw_other_stop(name));
+	}
+}
+
+static void a_provider_without_a_place_is_said_to_have_none(void **state)
+{
+	struct etw_provider_spec spec;
+	struct run *run = *state;
+
+	take_all_places();
 	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
@@ -377,10 +396,7 @@ static void a_provider_without_a_place_is_said_to_have_none(void **state)
 			    "provider " SOME_PROVIDER ": it could not be enabled: eight sessions "
 			    "have it, and Windows allows no more (error 1450); \"etwtool "
 			    "sessions\" lists them");
-	for (unsigned i = 0; i < 8; i++) {
-		snprintf(name, sizeof name, "theirs %u", i);
-		assert_true(fake_etw_other_stop(name));
-	}
+	leave_places(0);
 	run_end(run);
 	etw_provider_spec_done(&spec);
 }
@@ -395,13 +411,7 @@ static void a_provider_without_a_place_is_enabled_when_there_is_one(void **state
 	struct run *run = *state;
 	unsigned failed = 0, calls;
 
-	for (unsigned i = 0; i < 8; i++) {
-		char name[16];
-
-		snprintf(name, sizeof name, "theirs %u", i);
-		assert_true(fake_etw_other_start(name, EVENT_TRACE_REAL_TIME_MODE, 0));
-		assert_true(fake_etw_other_enable(name, &some_provider, 4, 0));
-	}
+	take_all_places();
 	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
@@ -423,12 +433,7 @@ static void a_provider_without_a_place_is_enabled_when_there_is_one(void **state
 	now = run_statistics(run);
 	assert_int_equal(now.restores_given_up, 0);
 	assert_int_equal(now.restarts[ETW_RESTART_FLAGS_CHANGED], 0);
-	for (unsigned i = 1; i < 8; i++) {
-		char name[16];
-
-		snprintf(name, sizeof name, "theirs %u", i);
-		assert_true(fake_etw_other_stop(name));
-	}
+	leave_places(1);
 	run_end(run);
 	fake_etw_provider_close(provider);
 	etw_provider_spec_done(&spec);
