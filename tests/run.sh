@@ -76,6 +76,20 @@ count_of() { # attribute, JUnit file: its number of tests of that kind
 	sed -n "/<testsuite/,/>/s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$2" | head -n 1
 }
 
+# Prints the tests that failed and the end of what the first of them printed.
+failed_tests() { # preset, JUnit file
+	python3 - "$@" <<-'PYTHON'
+		import sys
+		import xml.etree.ElementTree as ElementTree
+
+		cases = [case for case in ElementTree.parse(sys.argv[2]).iter("testcase") if case.get("status") == "fail"]
+		print(f"{sys.argv[1]}: {' '.join(case.get('name') for case in cases)}")
+		for case in cases[:5]:
+		    lines = [line for line in (case.findtext("system-out") or "").splitlines() if line.strip()]
+		    print(f"  {case.get('name')}:", *(line[:300] for line in lines[-12:]), sep="\n    ")
+	PYTHON
+}
+
 # Passes on what programs print, but for ninja's lines of progress. Says how far they are each minute, also while they print nothing.
 show_progress() { # name
 	local line='' part at=started status said=$SECONDS
@@ -146,7 +160,7 @@ test_preset() { # preset, option of ctest...
 		"build/$preset/Testing/Temporary/LastTest.log"
 	if [ "$bad" -gt 0 ]; then
 		failed=$((failed + bad))
-		failures+=("$preset: $(sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$junit" | paste -sd ' ')")
+		failures+=("$(failed_tests "$preset" "$junit")")
 	elif [ "$status" -ne 0 ]; then
 		fail "$preset: ctest ended with status $status"
 	fi

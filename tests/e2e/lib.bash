@@ -66,12 +66,16 @@ peak() {
 	' sh "${peak_output:-/dev/null}" "$@"
 }
 
+exporter_listens() { grep -q 'msg="*Listening' "$work/log"; }
+listens_or_ended() { exporter_listens || ! kill -0 "$exporter_pid"; }
+
 # start_exporter ARGUMENTS...: starts it on a free port; sets exporter_pid and url.
 start_exporter() {
 	: >"$work/log"
 	"${runner[@]}" "$ETW_EXPORTER" --web.listen-address=127.0.0.1:0 "$@" <"$exporter_input" >"$work/stdout" 2>"$work/log" &
 	exporter_pid=$!
-	until_true 30 grep -q 'msg="*Listening' "$work/log" || fail "the exporter does not listen: $(cat "$work/log")"
+	until_true 30 listens_or_ended || true
+	exporter_listens || fail "the exporter does not listen: $(cat "$work/log")"
 	url=http://127.0.0.1:$(sed -n 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$work/log" | head -1)
 }
 
