@@ -50,10 +50,18 @@ END
 "$ETWTOOL" relog "$work/sample.etl" -o "$work/late.etl" --exact --event 'Process/*' --add "$work/late.jsonl" >/dev/null
 "$ETWTOOL" report "$work/late.etl" -o "$work/late.html" >/dev/null
 
+# The recordings whose tables are compared below.
+compared=("$work/sample.etl")
+real=$traces/net.4.5.2.x64.etl
+[ ! -e "$real" ] || compared+=("$real")
+rendered=()
+for recording in "${compared[@]}"; do
+	rendered+=(-- rendered "$work/$(basename "$recording" .etl).html")
+done
+
 steps look "$work/sample.html" \
 	-- folds "$work/sample.html" \
-	-- rendered "$work/sample.html" \
-	-- rendered "$work/net.4.5.2.x64.html" \
+	"${rendered[@]}" \
 	-- lifetimes "$work/late.html" \
 	-- pointer "$work/sample.html" \
 	-- keys "$work/sample.html" \
@@ -69,7 +77,7 @@ collectors=()
 for file in "$SOURCE_DIR"/config/collectors/*.yaml; do
 	collectors+=("--collector.$(basename "$file" .yaml)")
 done
-for recording in "$work/sample.etl" "$traces/net.4.5.2.x64.etl"; do
+for recording in "${compared[@]}"; do
 	name=$(basename "$recording" .etl)
 	"$ETW_EXPORTER" --once --replay.file="$recording" "${collectors[@]}" >"$work/exposition" 2>/dev/null
 	"$ETWTOOL" dump "$recording" --event 'Process/*' >"$work/processes" 2>/dev/null
