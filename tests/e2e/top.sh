@@ -191,6 +191,7 @@ expect_exit 2 'bytes|words|written' "$ETWTOOL" top "$sample" --sort name
 expect_exit 1 'none.yaml' "$ETWTOOL" top "$sample" --config.file "$work/none.yaml"
 expect_exit 1 'none.yaml' "$ETWTOOL" top "$sample" --config "$work/none.yaml"
 expect_exit 1 'http://127.0.0.1:1/: .*refused' "$ETWTOOL" top http://127.0.0.1:1/
+expect_exit 1 'localhost:9189/: .*No such file.*; did you mean http://localhost:9189/\?$' "$ETWTOOL" top localhost:9189/
 expect_exit 2 'a host is missing' "$ETWTOOL" top http://
 
 # ---- an exporter that runs ----
