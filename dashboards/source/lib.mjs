@@ -51,7 +51,7 @@ export const topRatesAndRest = (metric, by, legend, ...matchers) => [
 
 // Two families with the same labels added up, also where only one of them has a series. The second gets a label more: the series of both
 // would otherwise be the same for `or`.
-const both = (one, other) => `(${one} or label_replace(${other}, "direction", "other", "", ""))`;
+export const both = (one, other) => `(${one} or label_replace(${other}, "direction", "other", "", ""))`;
 export const rateOfBoth = ([one, other], by, ...matchers) =>
 	`sum by (${by}) ${both(over('rate', one, '[$__rate_interval]', ...matchers), over('rate', other, '[$__rate_interval]', ...matchers))}`;
 export const topRatesOfBoth = ([one, other], by, legend, ...matchers) => {
