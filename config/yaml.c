@@ -465,7 +465,7 @@ static bool parser_error(const struct builder *builder, const yaml_parser_t *par
 		return error_no_memory(err, tree->name);
 	}
 	if (parser->error == YAML_READER_ERROR) {
-		mark = parser->mark; /* there is no problem_mark; this place is a little behind the
+		mark = parser->mark; /* there is no problem_mark; this place is a little after the
 					error */
 	} else if (quoted->line < quoted->end_line && quoted->end_line == mark.line + 1) {
 		/* Words follow a text of several lines: its opening quote probably lacks its
@@ -476,7 +476,7 @@ static bool parser_error(const struct builder *builder, const yaml_parser_t *par
 		return error_at(tree, quoted->line, quoted->column, err, sentence);
 	} else if (quoted->line == mark.line + 1 && mark.index <= quoted->end + 1) {
 		return error_at(tree, mark.line + 1, mark.column + 1, err,
-				"text behind the closing quote: put all of it in quotes, with a "
+				"text after the closing quote: put all of it in quotes, with a "
 				"quote in it written twice");
 	} else if (is_indented_by_tab(text, size, mark.line)) {
 		return error_at(tree, mark.line + 1, 1, err,

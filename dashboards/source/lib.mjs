@@ -285,7 +285,7 @@ export const variables = {
 	// One host unless more are chosen; of many values, because Grafana escapes a name for =~ only there.
 	oneInstance: choice('instance', 'Host', 'label_values(etw_exporter_build_info{cluster=~"$cluster", job=~"$job"}, instance)', { current: { selected: false, text: [], value: [] }, includeAll: false }),
 	process: choice('process', 'Process', 'label_values(etw_events_total{cluster=~"$cluster", job=~"$job", instance=~"$instance"}, process)'),
-	// One process: stands behind =, because Grafana escapes no name for a regular expression where only one can be chosen.
+	// One process: it follows an =, because Grafana escapes no name for a regular expression where only one can be chosen.
 	oneProcess: { ...choice('process', 'Process', 'label_values(etw_events_total{cluster=~"$cluster", job=~"$job", instance=~"$instance", process!~"_none|Idle"}, process)'), allValue: undefined, current: { selected: false, text: '', value: '' }, includeAll: false, multi: false },
 	volume: choice('volume', 'Volume', `label_values(etw_file_written_bytes_total{cluster=~"$cluster", job=~"$job", instance=~"$instance", ${ofFiles}}, volume)`),
 	disk: choice('disk', 'Disk', 'label_values(etw_disk_operations_total{cluster=~"$cluster", job=~"$job", instance=~"$instance"}, disk)'),
