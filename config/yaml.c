@@ -395,10 +395,10 @@ static const struct wording {
 	  "a second ': ' in one entry: put text with ': ' in it in quotes, and a key in a line of its "
 	  "own" },
 	{ "block sequence entries are not allowed", NULL, false,
-	  "'- ' begins a list, which cannot stand here: it needs a line of its own below its key" },
-	{ "mapping keys are not allowed", NULL, false, "'? ' cannot stand here; put it in quotes" },
+	  "'- ' begins a list, which is not allowed here: it needs a line of its own below its key" },
+	{ "mapping keys are not allowed", NULL, false, "'? ' is not allowed here; put it in quotes" },
 	{ "did not find expected <document start>", NULL, false,
-	  "expected the end of the file: what stands before this line is complete" },
+	  "expected the end of the file: the lines before this one are complete" },
 	{ "did not find expected node content", NULL, false, "expected a value" },
 	{ "found a tab character", NULL, false, "a tab cannot indent YAML: use blanks" },
 	{ "found character that cannot start any token", NULL, false,

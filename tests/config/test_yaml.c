@@ -131,7 +131,7 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 		  "of the list that begins in line 2" },
 		{ "a: 1\nbcd\ne: 2\n",
 		  "f.yaml:2:1: this looks like a key, but no ':' and blank follow it" },
-		{ "a: - 1\n", "f.yaml:1:4: '- ' begins a list, which cannot stand here: it needs a "
+		{ "a: - 1\n", "f.yaml:1:4: '- ' begins a list, which is not allowed here: it needs a "
 			      "line of its own below its key" },
 		{ "a: \xff\n", "f.yaml:1:1: the file is not in UTF-8" },
 		{ "a: \x01\n", "f.yaml:1:1: a control character, which YAML does not allow" },
