@@ -56,6 +56,11 @@ static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
 		return false;
 	}
 	memcpy(to->collector, node->key->text, node->key->size);
+	if (strcmp(to->collector, "enabled") == 0 && strchr(node->text, ',')) {
+		return yaml_wrong(in, node,
+				  "collectors: windows_exporter has a list below 'enabled'; here "
+				  "each collector has a switch, such as { cpu: on, disk: off }");
+	}
 	return yaml_read(in, node, &on, base);
 }
 

@@ -395,10 +395,10 @@ static const struct wording {
 	  "a second ': ' in one entry: put text with ': ' in it in quotes, and a key in a line of its "
 	  "own" },
 	{ "block sequence entries are not allowed", NULL, false,
-	  "'- ' begins a list, which cannot stand here: it needs a line of its own below its key" },
-	{ "mapping keys are not allowed", NULL, false, "'? ' cannot stand here; put it in quotes" },
+	  "'- ' begins a list, which is not allowed here: it needs a line of its own below its key" },
+	{ "mapping keys are not allowed", NULL, false, "'? ' is not allowed here; put it in quotes" },
 	{ "did not find expected <document start>", NULL, false,
-	  "expected the end of the file: what stands before this line is complete" },
+	  "expected the end of the file: the lines before this one are complete" },
 	{ "did not find expected node content", NULL, false, "expected a value" },
 	{ "found a tab character", NULL, false, "a tab cannot indent YAML: use blanks" },
 	{ "found character that cannot start any token", NULL, false,
@@ -465,7 +465,7 @@ static bool parser_error(const struct builder *builder, const yaml_parser_t *par
 		return error_no_memory(err, tree->name);
 	}
 	if (parser->error == YAML_READER_ERROR) {
-		mark = parser->mark; /* there is no problem_mark; this place is a little behind the
+		mark = parser->mark; /* there is no problem_mark; this place is a little after the
 					error */
 	} else if (quoted->line < quoted->end_line && quoted->end_line == mark.line + 1) {
 		/* Words follow a text of several lines: its opening quote probably lacks its
@@ -476,7 +476,7 @@ static bool parser_error(const struct builder *builder, const yaml_parser_t *par
 		return error_at(tree, quoted->line, quoted->column, err, sentence);
 	} else if (quoted->line == mark.line + 1 && mark.index <= quoted->end + 1) {
 		return error_at(tree, mark.line + 1, mark.column + 1, err,
-				"text behind the closing quote: put all of it in quotes, with a "
+				"text after the closing quote: put all of it in quotes, with a "
 				"quote in it written twice");
 	} else if (is_indented_by_tab(text, size, mark.line)) {
 		return error_at(tree, mark.line + 1, 1, err,

@@ -35,8 +35,8 @@ enum yaml_shape_type {
 	SHAPE_TEXT,     /* const char *, in the memory of the tree; least and most are bytes */
 	SHAPE_NUMBER,   /* an unsigned integer of any size, from least to most; decimal, or 0x... */
 	SHAPE_REAL,     /* double, decimal */
-	SHAPE_SIZE,     /* uint64_t, bytes: as a number, or with KiB, MiB or GiB behind it */
-	SHAPE_DURATION, /* uint64_t, milliseconds: a number with ms, s, m or h behind it */
+	SHAPE_SIZE,     /* uint64_t, bytes: as a number, or followed by KiB, MiB or GiB */
+	SHAPE_DURATION, /* uint64_t, milliseconds: a number followed by ms, s, m or h */
 	SHAPE_SWITCH,   /* bool: on, off, true, false */
 	SHAPE_WORD,     /* an integer: least + the index of the word */
 	SHAPE_LIST,     /* an array of items, least to most of them */

@@ -34,7 +34,7 @@ static void add_field_name(const struct etw_schema *schema, unsigned index, stru
 
 bool field_walk_next(struct field_walk *walk, const struct etw_schema *schema)
 {
-	unsigned index = walk->behind;
+	unsigned index = walk->next;
 
 	while (schema && index < schema->field_count &&
 	       schema->fields[index].type == ETW_FIELD_STRUCT &&
@@ -46,7 +46,7 @@ bool field_walk_next(struct field_walk *walk, const struct etw_schema *schema)
 		return false;
 	}
 	walk->index = index;
-	walk->behind = etw_field_behind(schema, index);
+	walk->next = etw_field_after(schema, index);
 	text_clear(&walk->name);
 	add_field_name(schema, index, &walk->name);
 	return true;
@@ -255,8 +255,8 @@ static void add_members_shown(struct etw_event_fields *fields, unsigned index, s
 	const struct etw_schema *schema = fields->schema;
 	const char *between = "{";
 
-	for (unsigned i = index + 1; i < etw_field_behind(schema, index);
-	     i = etw_field_behind(schema, i)) {
+	for (unsigned i = index + 1; i < etw_field_after(schema, index);
+	     i = etw_field_after(schema, i)) {
 		text_add_string(out, between);
 		text_add_shown(out, schema->fields[i].name);
 		text_add_char(out, '=');
@@ -416,12 +416,12 @@ static void add_fields(struct field_samples *samples, struct etw_event_fields *f
 				       etw_field_next_struct(schema, i, fields->record,
 							     fields->slices, &offset);
 
-			add_fields(samples, fields, i + 1, etw_field_behind(schema, i), element);
+			add_fields(samples, fields, i + 1, etw_field_after(schema, i), element);
 		} else if (row && has_values && row->sample_count < SAMPLES_MOST &&
 			   fields->slices[i].at) {
 			add_sample(row, field, &fields->slices[i]);
 		}
-		i = etw_field_behind(schema, i);
+		i = etw_field_after(schema, i);
 	}
 }
 

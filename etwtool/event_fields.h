@@ -28,7 +28,7 @@
 struct field_walk {
 	unsigned index;
 	struct etw_text name; /* owned until the walk has ended */
-	unsigned behind;
+	unsigned next;        /* index in the schema of the next field to visit */
 };
 
 /*

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/os.h"
+#include "base/text.h"
 #include "config/builtin.h"
 #include "etwtool/recording.h"
 #include "etwtool/tool.h"
@@ -207,7 +208,7 @@ static const struct {
 static const char about[] =
 	"Looks at recordings, configurations and sessions of etw_exporter, and changes recordings";
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], VERB_SIZE_MIN = 5 };
 
 static void add_usage(struct etw_text *out)
 {
@@ -263,16 +264,44 @@ static void add_description(struct etw_text *out)
 	text_add_char(out, '\n');
 }
 
+/* Returns the name of the first command whose sentence for --help has the word, or a longer word
+ * that begins with it: "merge" finds "merged"; NULL if there is none. */
+static const char *command_that_does(const char *word)
+{
+	size_t size = strlen(word);
+
+	for (size_t i = 0; size >= VERB_SIZE_MIN && i < COMMAND_COUNT; i++) {
+		for (const char *at = commands[i].command->about; at; at = strchr(at, ' ')) {
+			at += *at == ' ';
+			if (text_starts_nocase(at, strlen(at), word, size)) {
+				return commands[i].command->name;
+			}
+		}
+	}
+	return NULL;
+}
+
 static int unknown_command(const char *name)
 {
 	struct nearest nearest = { .word = name, .size = strlen(name) };
+	const char *does;
 
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		nearest_offer(&nearest, commands[i].command->name);
 	}
-	return tool_complain(TOOL_BAD_USAGE, NULL, "unknown command \"%s\"%s%s%s", name,
-			     nearest.best ? "; did you mean " : ": try etwtool --help",
-			     nearest.best ? nearest.best : "", nearest.best ? "?" : "");
+	if (nearest.best) {
+		return tool_complain(TOOL_BAD_USAGE, NULL,
+				     "unknown command \"%s\"; did you mean %s?", name,
+				     nearest.best);
+	}
+	if (strchr(name, '.') || os_path_name(name) != name) {
+		return tool_complain(TOOL_BAD_USAGE, NULL,
+				     "name a command before \"%s\", as in etwtool report %s", name,
+				     name);
+	}
+	does = command_that_does(name);
+	return tool_complain(TOOL_BAD_USAGE, NULL, "unknown command \"%s\": try etwtool %s%s--help",
+			     name, does ? does : "", does ? " " : "");
 }
 
 static const struct tool_command *find_command(const char *name)
@@ -322,7 +351,8 @@ int main(int argc, char **argv)
 		add_description(&out);
 		return tool_print(NULL, &out);
 	}
-	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0 ||
+	    strcmp(name, "version") == 0) {
 		text_add_format(&out, "etwtool %s (revision %s, %s, %s)\n", program_version.number,
 				program_version.revision, program_version.compiler,
 				program_version.arch);

@@ -563,10 +563,10 @@ static int run(struct tool_arguments *arguments)
 				     path, path);
 	}
 	if (arguments->as_json && !request->recording) {
-		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
+		return tool_complain(TOOL_BAD_USAGE, "check", "--format needs --with FILE");
 	}
 	if (request->hosts > 0 && !request->recording) {
-		return tool_complain(TOOL_BAD_USAGE, "check", "--hosts is for --with");
+		return tool_complain(TOOL_BAD_USAGE, "check", "--hosts needs --with FILE");
 	}
 	good = (request->recording ? try_on_recording : describe_configuration)(request, path, &out,
 										&err);

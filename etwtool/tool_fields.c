@@ -538,8 +538,10 @@ static int run(struct tool_arguments *arguments)
 	int status = TOOL_FAILED;
 
 	if (count < 2) {
-		return tool_complain(TOOL_BAD_USAGE, "fields",
-				     "which event? etwtool providers lists them");
+		return tool_complain(
+			TOOL_BAD_USAGE, "fields",
+			"name an event, such as DiskIo/Read; etwtool providers FILE lists "
+			"them");
 	}
 	search = (struct search){ .manifests = &arguments->manifests,
 				  .provider.name = count == 3 ? words[1] : NULL,

@@ -329,7 +329,7 @@ static int run(struct tool_arguments *arguments)
 	bool good;
 
 	if (arguments->word_count == 0) {
-		return tool_complain(TOOL_BAD_USAGE, "record", "into which file? (OUT.etl)");
+		return tool_complain(TOOL_BAD_USAGE, "record", "name the file to write: OUT.etl");
 	}
 	if (request->ring_bytes > 0 && request->size_bytes > 0) {
 		return tool_complain(TOOL_BAD_USAGE, "record",

@@ -204,7 +204,7 @@ static bool run_once(struct app *app, struct etw_error *err)
 				 "--once and --replay.loop cannot be combined");
 	}
 	if (app->options.runner.path_count == 0) {
-		return error_set(err, ETW_ERROR_UNSUPPORTED,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "--once needs a recording: --replay.file=FILE");
 	}
 	log_start(LOG_DEBUG, app);

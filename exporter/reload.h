@@ -4,7 +4,7 @@
  *
  * A configuration with an error changes nothing. Otherwise collectors, filters, path groups,
  * limits, the log and the providers of live sessions are those of the new one, no event is lost,
- * and what is counted in both configurations goes on. docs/reload.md says what needs a restart.
+ * and what both configurations count continues. docs/reload.md says what needs a restart.
  */
 #ifndef EXPORTER_RELOAD_H
 #define EXPORTER_RELOAD_H

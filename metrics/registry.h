@@ -314,9 +314,9 @@ bool family_has_cell(const struct family *family, const struct shard *shard, con
 
 /*
  * Between two passes of a replay: while gauges are held, pages show those of the shard as they were
- * when shard_hold_gauges() was called, although the shard goes on counting; label sets that are new
- * since then are left out. If there is no memory, nothing is held. Only the thread that owns the
- * shard may call these.
+ * when shard_hold_gauges() was called, although the shard continues to count; label sets that are
+ * new since then are left out. If there is no memory, nothing is held. Only the thread that owns
+ * the shard may call these.
  */
 void shard_hold_gauges(struct shard *shard);
 void shard_release_gauges(struct shard *shard);

@@ -231,7 +231,7 @@ struct family {
 	bool own_max_series; /* max_series was declared; otherwise it is that of the registry */
 	const char *head;    /* the HELP and TYPE lines */
 	size_t head_size;
-	/* The text with which the prefixes of all samples begin, with zeros behind it up to a
+	/* The text with which the prefixes of all samples begin, followed by zeros up to a
 	 * multiple of COPY_BLOCK_SIZE. */
 	const char *common;
 	size_t common_size;

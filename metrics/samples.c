@@ -289,7 +289,7 @@ static void put_in_table(struct family *family, uint32_t sample)
 		   sample_hash(ids, family->label_count), sample);
 }
 
-/* Renders the rest of a sample's text, behind the family's common text; see struct prefix. */
+/* Renders the rest of a sample's text, after the family's common text; see struct prefix. */
 static void render_prefix(const struct family *family, const uint32_t *ids, struct etw_text *text)
 {
 	for (uint32_t i = 0; i < family->label_count; i++) {

@@ -49,7 +49,7 @@ ABOUT = {
         'EXIT STATUS': STATUS,
         'EXAMPLES': [('etwtool stats server.etl', 'Lists the processes, providers and events with the most records, and who makes the disks busy.'),
                      ('etwtool relog server.etl -o small.etl --process sqlservr', 'Writes a recording with the events of a process.'),
-                     ('etwtool relog server.etl -o for-a-bug.etl --anonymise', 'Writes it with hashes in the place of names.'),
+                     ('etwtool relog server.etl -o for-a-bug.etl --anonymise', 'Writes it with hashes instead of names.'),
                      ('etwtool doctor server.etl', 'Says what the recording lacks, and what would have recorded it.'),
                      ('etwtool report server.etl.gz -o report.html', 'Writes a page that shows what happened.'),
                      ('etwtool report server.etl --format markdown', 'Prints the same in short, for a ticket.'),

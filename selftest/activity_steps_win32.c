@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
-/* behind winsock2.h */
+/* after winsock2.h */
 #include <ws2tcpip.h>
 
 #include "base/os_win32.h"

@@ -181,14 +181,14 @@ struct tree_child {
 /* Parses a number that `end` follows, and moves *at past both. */
 static bool parse_number(const char **at, char end, unsigned most, unsigned *number)
 {
-	char *behind;
-	unsigned long value = strtoul(*at, &behind, 10);
+	char *after;
+	unsigned long value = strtoul(*at, &after, 10);
 
-	if (behind == *at || **at < '0' || **at > '9' || *behind != end || value > most) {
+	if (after == *at || **at < '0' || **at > '9' || *after != end || value > most) {
 		return false;
 	}
 	*number = (unsigned)value;
-	*at = behind + 1;
+	*at = after + 1;
 	return true;
 }
 

@@ -84,7 +84,7 @@ def linked_objects(program):
         for line in file:
             if line.startswith(("As-needed library", "Memory Configuration", "Discarded input sections", "There are no discarded")):
                 break
-            found = re.match(r"(?:\w+ +0x[0-9a-f]+ +)?(\S[^()]*\.a)\(([^)]*)\)", line) # a common symbol may stand before
+            found = re.match(r"(?:\w+ +0x[0-9a-f]+ +)?(\S[^()]*\.a)\(([^)]*)\)", line) # a common symbol may come first
             if found:
                 libraries.setdefault(os.path.normpath(os.path.join(folder, found[1])), set()).add(found[2])
     return libraries

@@ -43,7 +43,7 @@ class Program:
         for i in range(count):
             name, size, address, raw_size, raw = struct.unpack_from("<8sIIII", data, pe + 24 + optional_size + 40 * i)
             name = name.rstrip(b"\0").decode()
-            if name.startswith("/"):  # a name of more than 8 characters stands behind the symbols
+            if name.startswith("/"):  # a name of more than 8 characters follows the symbols
                 start = strings + int(name[1:])
                 name = data[start:data.index(b"\0", start)].decode()
             self.sections[name] = address, data[raw:raw + min(size or raw_size, raw_size)]

@@ -51,6 +51,7 @@ WORDS = [
     (r"but for", "except for", PROSE),
     (r"work(?:s|ed|ing)? out", "resolve, compute, find", PROSE),
     (r"lets? go|letting go", "drop, free", PROSE),
+    (r"stands? (?:behind|before)", "follow, come after, come before", PROSE),
     (r"is weather|weather", "say that it is expected and counted", PROSE),
 ]
 

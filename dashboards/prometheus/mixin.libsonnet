@@ -380,7 +380,7 @@ alerts(c):: {
 "annotations": {
 "summary": "The consumer of {{ $labels.session }} on {{ $labels.instance }} is {{ $value | humanizePercentage }} busy",
 "description": "One thread consumes a session. Near 100 % the buffers fill and events are lost.",
-"runbook": "`topk(10, rate(etw_provider_events_total[5m]))` shows the most frequent events. Turn off that collector, drop the event with `filters`, or move a noisy provider to a session of its own.",
+"runbook": "`topk(10, rate(etw_provider_events_total[5m]))` shows the most frequent events (scrape/fleet.yml drops this metric; the page of the host has it). Turn off that collector, drop the event with `filters`, or move a noisy provider to a session of its own.",
 "runbook_url": c.runbookBase + "#etwconsumersaturated",
 "dashboard": c.grafanaUrl + "/d/etw-health?viewPanel=980233&var-instance={{ $labels.instance | urlquery }}",
 },

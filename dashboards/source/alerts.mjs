@@ -112,7 +112,7 @@ export const alerts = [
 				alert: 'EtwConsumerSaturated', severity: 'warning', for: '10m', keep: '15m', expr: 'instance_session:etw_consumer_busy:ratio5m > <busyRatio>', panel: ['etw-health', 'CPU use of consumer threads'],
 				when: 'the consumer of a session uses more than <busyRatio> of one processor',
 				summary: 'The consumer of {{ $labels.session }} on {{ $labels.instance }} is {{ $value | humanizePercentage }} busy', description: 'One thread consumes a session. Near 100 % the buffers fill and events are lost.',
-				runbook: '`topk(10, rate(etw_provider_events_total[5m]))` shows the most frequent events. Turn off that collector, drop the event with `filters`, or move a noisy provider to a session of its own.',
+				runbook: '`topk(10, rate(etw_provider_events_total[5m]))` shows the most frequent events (scrape/fleet.yml drops this metric; the page of the host has it). Turn off that collector, drop the event with `filters`, or move a noisy provider to a session of its own.',
 			},
 			{
 				alert: 'EtwConsumerLags', severity: 'warning', for: '10m', keep: '10m', expr: `max by (<labels>, session) (etw_consumer_lag_seconds) > <lagSeconds> ${noReplay}`, panel: ['etw-health', 'Lag'],

@@ -1,4 +1,4 @@
-import { alertList, at, bars, dashboard, grownCount, hostPage, instant, linkTo, query, rateOfBoth, row, stat, table, timeseries } from './lib.mjs';
+import { alertList, at, bars, both, dashboard, grownCount, hostPage, instant, linkTo, query, row, stat, table, timeseries } from './lib.mjs';
 
 const up = `up${at()}`;
 // Rates from the recording rules, which have few series for each host: sums of the families themselves would read hundreds of series for
@@ -21,7 +21,7 @@ export default dashboard({
 			stat('Hosts down', 'Hosts that did not answer the last scrape.', 'short', instant(`count(${up} == 0) or on () vector(0)`), { steps: [[1, 'red']], ...wide }),
 			stat('Sessions down', 'Sessions from which no consumer reads. Replays that have ended are not counted.', 'short',
 				instant(`count(etw_session_up${at()} == 0 unless on (cluster, job, instance, session) etw_session_info{kind="replay"}) or on () vector(0)`), { steps: [[1, 'red']], ...wide }),
-			stat('Event rate', 'Events per second of all hosts.', 'suffix:ev/s', query(`sum(rate(etw_events_total${at()}[$__rate_interval]))`), wide),
+			stat('Event rate', 'Events per second of all hosts; mean of 5 minutes.', 'suffix:ev/s', query(`sum(${events}${at()})`), wide),
 			stat('Events lost', 'Events lost in the time range, as Windows reports them.', 'short', instant(`round(sum(increase(etw_session_events_lost_total${at()}[$__range])))`), { steps: [[1, 'red']], ...wide }),
 			stat('Series', 'Series of all hosts: what the fleet costs Prometheus.', 'short', instant(`sum(etw_exporter_series${at()})`), wide)),
 		row('Alerts', alertList()),
@@ -42,8 +42,8 @@ export default dashboard({
 			timeseries('Events by host', 'Events a second of all providers; mean of 5 minutes.', 'suffix:ev/s', topRecorded(events, 'instance', '{{instance}}')),
 			timeseries('Slowest disks', '99th percentile of reads and writes over 5 minutes, from the recording rules.', 's',
 				[query(`topk($topn, max by (instance, disk) (instance_disk_operation:etw_disk_operation_duration_seconds:p99_5m${at('operation=~"read|write"')}))`, '{{instance}} disk {{disk}}')]),
-			timeseries('Network traffic by host', 'TCP and UDP payload, sent and received.', 'binBps', [
-				query(`topk($topn, ${rateOfBoth(['etw_network_sent_bytes_total', 'etw_network_received_bytes_total'], 'instance')})`, '{{instance}}')]),
+			timeseries('Network traffic by host', 'TCP and UDP payload, sent and received; mean of 5 minutes.', 'binBps', [
+				query(`topk($topn, sum by (instance) ${both(`instance_process:etw_network_sent_bytes:increase5m${at()}`, `instance_process:etw_network_received_bytes:increase5m${at()}`)} / 300)`, '{{instance}}')]),
 			timeseries('Written to files by process, all hosts', 'Processes with the same name on different hosts count together; mean of 5 minutes.', 'binBps', topRecorded('instance_process:etw_file_written_bytes:increase5m', 'process', '{{process}}', ' / 300'), { stack: true }),
 			bars('Hosts by exporter version', 'Number of hosts that run each version.', 'short', [instant(`count by (version) (etw_exporter_build_info${at()})`, '{{version}}')])),
 	],

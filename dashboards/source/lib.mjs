@@ -51,7 +51,7 @@ export const topRatesAndRest = (metric, by, legend, ...matchers) => [
 
 // Two families with the same labels added up, also where only one of them has a series. The second gets a label more: the series of both
 // would otherwise be the same for `or`.
-const both = (one, other) => `(${one} or label_replace(${other}, "direction", "other", "", ""))`;
+export const both = (one, other) => `(${one} or label_replace(${other}, "direction", "other", "", ""))`;
 export const rateOfBoth = ([one, other], by, ...matchers) =>
 	`sum by (${by}) ${both(over('rate', one, '[$__rate_interval]', ...matchers), over('rate', other, '[$__rate_interval]', ...matchers))}`;
 export const topRatesOfBoth = ([one, other], by, legend, ...matchers) => {
@@ -285,7 +285,7 @@ export const variables = {
 	// One host unless more are chosen; of many values, because Grafana escapes a name for =~ only there.
 	oneInstance: choice('instance', 'Host', 'label_values(etw_exporter_build_info{cluster=~"$cluster", job=~"$job"}, instance)', { current: { selected: false, text: [], value: [] }, includeAll: false }),
 	process: choice('process', 'Process', 'label_values(etw_events_total{cluster=~"$cluster", job=~"$job", instance=~"$instance"}, process)'),
-	// One process: stands behind =, because Grafana escapes no name for a regular expression where only one can be chosen.
+	// One process: it follows an =, because Grafana escapes no name for a regular expression where only one can be chosen.
 	oneProcess: { ...choice('process', 'Process', 'label_values(etw_events_total{cluster=~"$cluster", job=~"$job", instance=~"$instance", process!~"_none|Idle"}, process)'), allValue: undefined, current: { selected: false, text: '', value: '' }, includeAll: false, multi: false },
 	volume: choice('volume', 'Volume', `label_values(etw_file_written_bytes_total{cluster=~"$cluster", job=~"$job", instance=~"$instance", ${ofFiles}}, volume)`),
 	disk: choice('disk', 'Disk', 'label_values(etw_disk_operations_total{cluster=~"$cluster", job=~"$job", instance=~"$instance"}, disk)'),

@@ -46,7 +46,7 @@ export default dashboard({
 		optIn('Images', ['image'], 'Programs, DLLs and drivers as they are loaded.',
 			timeseries('Image loads by process', 'Programs, DLLs and drivers loaded in each interval.', 'short', [counted('etw_image_loads_total', 'process', '{{process}}', byProcess)], { bars: true }),
 			timeseries('Driver loads', 'Drivers loaded into the kernel in each interval.', 'short', [counted('etw_driver_loads_total', 'driver', '{{driver}}')], { bars: true }),
-			table('Program files of running processes', 'Path and checksum of the program behind each process name.', { process: 'Process', path: 'Path', checksum: 'Checksum' }, [], {
+			table('Program files of running processes', 'Path and checksum of the program of each process name.', { process: 'Process', path: 'Path', checksum: 'Checksum' }, [], {
 				info: `max by (process, path, checksum) (etw_process_image_info${at(byProcess)})`, widths: { process: 150, checksum: 110 },
 			})),
 		optIn('Registry', ['registry'], 'A busy host has thousands of registry operations per second.',

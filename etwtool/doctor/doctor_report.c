@@ -278,7 +278,8 @@ void doctor_add_text(struct etw_text *out, const struct doctor *doctor,
 	}
 	text_add_string(out,
 			"\ncollectors (on: requested; idle: what it needs was enabled, but nothing "
-			"happened that it counts):\n");
+			"happened that it counts;\n"
+			"counted: events, once for each rule that counts them):\n");
 	for (size_t i = 0; i < doctor->collector_count; i++) {
 		left_out |= add_collector_text(out, &doctor->collectors[i], doctor->all);
 	}

@@ -71,7 +71,7 @@ static void add_fields(struct dump_pass *pass, const struct etw_schema *schema,
 	struct etw_event_fields fields;
 
 	etw_event_fields_locate(&fields, schema, record);
-	for (unsigned i = 0; i < fields.end; i = etw_field_behind(schema, i)) {
+	for (unsigned i = 0; i < fields.end; i = etw_field_after(schema, i)) {
 		text_add_string(&pass->out, "  ");
 		add_coloured(pass, COLOUR_OF_FIELD, schema->fields[i].name);
 		text_add_char(&pass->out, '=');
@@ -232,7 +232,7 @@ static const char more[] = EVENT_FILTER_HELP
 	"fields that only the built-in manifests know are shown with --builtin.\n"
 	"csv: a column for each field of the events shown; text: a line an event. Both in time order,\n"
 	"with the process that an event belongs to and the names that rules take, and with derived\n"
-	"fields (Path, Volume, Duration in ns and so on; in text behind a |). Text shows pointers, flags\n"
+	"fields (Path, Volume, Duration in ns and so on; in text after a |). Text shows pointers, flags\n"
 	"and statuses in hexadecimal. Characters that control a terminal are shown as \\u001b; text in\n"
 	"a cell of csv that a spreadsheet would take for a formula (= + - @) has a ' in front.\n"
 	"\n"

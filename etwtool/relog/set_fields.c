@@ -72,11 +72,11 @@ static bool read_header_value(struct assignment *assignment, const char *value,
 	if (etw_header_field_is_guid(assignment->header)) {
 		return etw_guid_parse(value, &assignment->guid) ||
 		       error_set(err, ETW_ERROR_CONFIG,
-				 "\"%.200s\": expected a GUID behind the =", assignment->text);
+				 "\"%.200s\": expected a GUID after the =", assignment->text);
 	}
 	return parse_u64(value, strlen(value), &assignment->number) ||
 	       error_set(err, ETW_ERROR_CONFIG,
-			 "\"%.200s\": expected a number behind the =", assignment->text);
+			 "\"%.200s\": expected a number after the =", assignment->text);
 }
 
 static bool read_value(struct assignment *assignment, const char *value, struct etw_error *err)

@@ -366,7 +366,7 @@ static int run(struct tool_arguments *arguments)
 	int status = TOOL_FAILED;
 
 	if (request->no_steps && request->format != FORMAT_JSON) {
-		return tool_complain(TOOL_BAD_USAGE, "report", "--no-steps is for --format json");
+		return tool_complain(TOOL_BAD_USAGE, "report", "--no-steps needs --format json");
 	}
 	if (!request->output && request->format != FORMAT_HTML) {
 		request->output = "-";

@@ -7,7 +7,7 @@
  * and every exit of the program goes through terminal_close().
  *
  * Ctrl-Z restores the terminal, and stops the program as the signal would have done. When the shell
- * continues it, this thread goes on from there and takes over the terminal again. A program that is
+ * continues it, this thread resumes there and takes over the terminal again. A program that is
  * stopped by SIGSTOP cannot restore anything. SIGCONT then makes it set the terminal again, because
  * a shell sets its own modes meanwhile.
  */

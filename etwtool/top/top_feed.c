@@ -245,6 +245,17 @@ static bool open_runner(struct feed *feed, const struct feed_options *options,
 	return feed->threaded;
 }
 
+/* Returns whether a word is host:port, a URL without its beginning. One letter before the colon is
+ * a drive of Windows. */
+static bool is_host_and_port(const char *word)
+{
+	const char *colon = strchr(word, ':');
+	size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+
+	return digits > 0 && colon > word + 1 &&
+	       (colon[1 + digits] == '\0' || colon[1 + digits] == '/');
+}
+
 struct feed *feed_open(const struct feed_options *options, struct etw_error *err)
 {
 	struct feed *feed = calloc(1, sizeof *feed);
@@ -266,6 +277,12 @@ struct feed *feed_open(const struct feed_options *options, struct etw_error *err
 	good = word && !feed->is_replay ? open_exporter(feed, options, err) :
 					  open_runner(feed, options, err);
 	if (!good) {
+		if (feed->is_replay && is_host_and_port(word)) {
+			const struct etw_error refused = *err;
+
+			error_set(err, refused.code, "%s; did you mean http://%s?", refused.text,
+				  word);
+		}
 		feed_close(feed);
 		return NULL;
 	}

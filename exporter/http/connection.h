@@ -112,8 +112,8 @@ struct connection {
 /* Makes the struct of an accepted connection. Returns NULL without memory; the caller then closes
  * the socket. */
 struct connection *connection_new(socket_handle socket, const struct client_address *address);
-/* Closes the socket and frees. reset: the part of the answer that the client has not taken is
- * dropped. */
+/* Closes the socket and frees the connection. With reset, what the client has not read of the
+ * answer is dropped. */
 void connection_free(struct connection *connection, bool reset);
 
 /* Read and write as tls_read() and tls_write() do, with TLS or without. */

@@ -30,7 +30,7 @@ void crypto_wipe(void *bytes, size_t size);
 
 /*
  * Decodes base64 with its padding (RFC 4648, section 4). The caller frees *bytes, which has a NUL
- * behind its size. Returns false for anything else, and without memory.
+ * after its last byte. Returns false for anything else, and without memory.
  */
 bool crypto_base64_decode(const char *text, size_t text_size, char **bytes, size_t *size);
 

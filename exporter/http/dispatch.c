@@ -91,17 +91,17 @@ struct dispatch {
 static void list_insert(struct request_list *list, struct connection *before,
 			struct connection *connection)
 {
-	struct connection *behind = before ? before->next : list->first;
+	struct connection *after = before ? before->next : list->first;
 
 	connection->previous = before;
-	connection->next = behind;
+	connection->next = after;
 	if (before) {
 		before->next = connection;
 	} else {
 		list->first = connection;
 	}
-	if (behind) {
-		behind->previous = connection;
+	if (after) {
+		after->previous = connection;
 	} else {
 		list->last = connection;
 	}
@@ -182,8 +182,8 @@ static void wait_for_request(struct dispatch *dispatch)
 
 /* Returns the turn after the last request of the same address in a list, or `turn` if that is
  * later. */
-static uint64_t turn_behind(const struct request_list *list, const struct client_address *address,
-			    uint64_t turn)
+static uint64_t turn_after(const struct request_list *list, const struct client_address *address,
+			   uint64_t turn)
 {
 	const struct connection *c = list->last;
 
@@ -199,10 +199,10 @@ static void enqueue(struct dispatch *dispatch, struct connection *connection)
 	struct request_list *list = connection->is_large ? &dispatch->large : &dispatch->small;
 	const struct client_address *address = &connection->address;
 	struct connection *before = list->last;
-	uint64_t turn = turn_behind(&dispatch->answering, address, dispatch->turn);
+	uint64_t turn = turn_after(&dispatch->answering, address, dispatch->turn);
 
-	turn = turn_behind(&dispatch->small, address, turn);
-	turn = turn_behind(&dispatch->large, address, turn);
+	turn = turn_after(&dispatch->small, address, turn);
+	turn = turn_after(&dispatch->large, address, turn);
 	while (before && before->turn > turn) {
 		before = before->previous;
 	}

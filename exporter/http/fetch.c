@@ -43,12 +43,21 @@ static bool set_error(struct etw_error *err, const char *url)
 	unsigned long code = ERR_peek_error_data(&data, &flags);
 	bool has_data = (flags & ERR_TXT_STRING) != 0 && data && data[0];
 
-	if (code != 0 && !ERR_SYSTEM_ERROR(code)) {
+	if (code != 0 && ERR_GET_REASON(code) == ERR_R_SYS_LIB && has_data) {
+		/* The data is the reason: "Name or service not known". */
+		snprintf(reason, sizeof reason, "%s", data);
+		has_data = false;
+	} else if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
+		   ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER) {
+		snprintf(reason, sizeof reason,
+			 "the answer is not TLS; does the URL begin with http://?");
+	} else if (code != 0 && !ERR_SYSTEM_ERROR(code)) {
 		const char *text = ERR_reason_error_string(code);
 
 		snprintf(reason, sizeof reason, "%s", text ? text : "failed");
 	} else if (code != 0) {
 		os_error_text(ERR_GET_REASON(code), reason, sizeof reason);
+		has_data = false; /* the call that failed, such as "calling connect(…)" */
 	}
 	error_set(err, ETW_ERROR_SYSTEM, "%s: %s%s%s", url, reason, has_data ? ": " : "",
 		  has_data ? data : "");

@@ -35,7 +35,7 @@ struct http_options {
 	/* The address ranges that may connect, such as "10.0.0.0/8". Without any, all may. */
 	const char *const *allowed;
 	size_t allowed_count;
-	const char *telemetry_path;   /* "/metrics"; behind the route prefix */
+	const char *telemetry_path;   /* "/metrics"; after the route prefix */
 	bool (*ready)(void *context); /* runs on any thread; if it returns false, /-/ready has
 					 status 503; NULL: always ready */
 	void *ready_context;

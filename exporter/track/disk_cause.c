@@ -65,7 +65,7 @@ struct cause_share {
 
 struct cause_file {
 	uint64_t key;
-	uint64_t end;           /* offset behind the last byte that a program has written */
+	uint64_t end;           /* offset after the last byte that a program has written */
 	uint32_t older, newer;  /* neighbours in its list */
 	uint32_t writer;        /* label id of the process of the last write through the cache;
 				   INTERN_NONE: none */

@@ -206,7 +206,7 @@ static uint32_t account_lookup_answered(struct account_lookup *lookup)
  */
 static const struct {
 	const char *sid, *name;
-	bool numbered; /* the SID and the name go on with a number */
+	bool numbered; /* a number follows the SID and the name */
 } accounts[] = {
 	{ "S-1-0-0", "NULL SID", false },
 	{ "S-1-5-7", "NT AUTHORITY\\ANONYMOUS LOGON", false },

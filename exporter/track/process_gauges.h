@@ -30,7 +30,7 @@ struct process_gauges {
 	struct family *threads;
 	struct shard *shard;      /* borrowed */
 	uint32_t provider;        /* label id */
-	uint32_t second_provider; /* likewise, of Microsoft-Windows-Kernel-Process */
+	uint32_t second_provider; /* label id of Microsoft-Windows-Kernel-Process */
 	struct map by_id;         /* process id -> struct gauge_process *, owned */
 	struct map owners;        /* thread id -> process id, of running threads only */
 	uint32_t process_limit;

@@ -265,7 +265,7 @@ uint32_t services_label(struct services *services, uint32_t process_id, uint32_t
  * The processes that StackWalk records name, for samples of threads that no event announces. Only
  * one consumer uses it, so it has no lock.
  *
- * Windows writes the stack of an event as a record of its own behind it, with the thread, the time
+ * Windows writes the stack of an event as a record of its own after it, with the thread, the time
  * of the event, and the process that the thread worked for. A recording may have stacks although it
  * lacks the thread's start and rundown. A first pass collects them, because the stack comes after
  * its sample.

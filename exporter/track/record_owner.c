@@ -4,11 +4,11 @@
  *
  * Both are resolved at the first look-up and cached until the next record, because several rules
  * use the same process, and many records match no rule at all. The attribution of the event class
- * says where the process id is: in the payload, behind a thread id of the payload, in the header of
- * the record, or behind the thread that runs on its processor. The stack of a sample may name the
- * process of a thread that no event names. Process ids are reused, so the name is that of the
- * instance that ran at the time of the record. A record whose thread, process or file no event has
- * named is counted by its reason.
+ * says where the process id is: in the payload, in the header of the record, or with a thread,
+ * which is the one that the payload names or the one that runs on the processor. The stack of a
+ * sample may name the process of a thread that no event names. Process ids are reused, so the name
+ * is that of the process that had the id at the time of the record. A record whose thread, process
+ * or file no event has named is counted by its reason.
  *
  * Most records lead to one of a few processes, by the same id as a record shortly before. So the
  * last owners are cached, each with the times at which the id means it. When a process starts or

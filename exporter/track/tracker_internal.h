@@ -61,7 +61,7 @@ enum announcement {
 	ANNOUNCES_LATER = 1 << 14,      /* something that is only known with the schema */
 	ANNOUNCES_WRITE = 1 << 15,      /* bytes that a program writes to a file */
 	ANNOUNCES_TAG = 1 << 16,        /* sub-process tag of a thread */
-	ANNOUNCES_SERVICE = 1 << 17,    /* service behind a tag */
+	ANNOUNCES_SERVICE = 1 << 17,    /* the service that a tag means */
 	ANNOUNCES_FILE_BYTES = 1 << 18, /* bytes read from a file or written to it */
 	ANNOUNCES_FILE_USE = 1 << 19,   /* a request for a file, or its end; for disk_cause */
 	ANNOUNCES_DISK_BYTES = 1 << 20, /* bytes that a disk has read or written */

@@ -118,10 +118,10 @@ enum medium path_medium(const char *path, size_t size, size_t *rest)
 struct share {
 	const char *server, *name; /* point into the path */
 	size_t server_size, name_size;
-	size_t end; /* offset in bytes behind the share */
+	size_t end; /* offset in bytes of what follows the share */
 };
 
-/* Finds the next component of a path from *at on, and moves *at behind it. Returns false if
+/* Finds the next component of a path from *at on, and moves *at past it. Returns false if
  * there is none. */
 static bool next_component(const char *path, size_t size, size_t *at, const char **name,
 			   size_t *name_size)
@@ -135,7 +135,7 @@ static bool next_component(const char *path, size_t size, size_t *at, const char
 	return true;
 }
 
-/* Finds server and share of a path on the network, behind the components that the redirector
+/* Finds server and share of a path on the network, after the components that the redirector
  * adds. */
 static bool find_share(const char *path, size_t size, struct share *share)
 {

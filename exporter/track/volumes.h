@@ -25,7 +25,7 @@ enum medium {
 };
 
 /* Returns the medium that a path leads to. Sets *rest, if not NULL, to the offset in bytes
- * behind the name of the device. */
+ * of what follows the name of the device. */
 enum medium path_medium(const char *path, size_t size, size_t *rest);
 
 struct volume_mapping; /* private */

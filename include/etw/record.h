@@ -70,7 +70,7 @@ struct etw_record {
 	const uint8_t *payload; /* borrowed; never NULL, even when payload_size is 0 */
 	/* What distinguishes the event classes of a provider. */
 	union {
-		struct {
+		ETW_ANONYMOUS struct {
 			/* event id; 0 for classic and kernel events, the number of a message */
 			uint16_t id;
 			uint8_t version;

@@ -218,7 +218,7 @@ static inline bool etw_field_is_struct_array(const struct etw_field *field)
 }
 
 /* Returns the index after a field and its members. */
-static inline unsigned etw_field_behind(const struct etw_schema *schema, unsigned index)
+static inline unsigned etw_field_after(const struct etw_schema *schema, unsigned index)
 {
 	return index + 1U + schema->fields[index].span;
 }

@@ -17,6 +17,14 @@
 extern "C" {
 #endif
 
+/* C11 has anonymous structs. C++ has none, but compilers accept them; with this in front GCC and
+ * Clang do not warn of them. */
+#if defined(__cplusplus) && defined(__GNUC__)
+#define ETW_ANONYMOUS __extension__
+#else
+#define ETW_ANONYMOUS
+#endif
+
 /* ---- GUIDs ---- */
 
 /* 16 bytes as in recordings: the first three fields are little-endian. */

@@ -518,7 +518,7 @@ static bool put_members(struct encoder *encoder, unsigned index, const struct et
 			bool has_old)
 {
 	const struct etw_schema *schema = encoder->schema;
-	unsigned end = etw_field_behind(schema, index);
+	unsigned end = etw_field_after(schema, index);
 	unsigned missing = end;
 
 	if (value && value->type != JSON_OBJECT) {
@@ -613,7 +613,7 @@ static bool put_fields(struct encoder *encoder, unsigned first, unsigned end,
 	const struct etw_json_value *last = NULL;
 	size_t used = 0;
 
-	for (unsigned i = first; i < end; i = etw_field_behind(schema, i)) {
+	for (unsigned i = first; i < end; i = etw_field_after(schema, i)) {
 		const struct etw_field *field = &schema->fields[i];
 		const struct etw_json_value *value =
 			object ? find_member(object, &last, field->name) : change_of(encoder, i);
@@ -648,7 +648,7 @@ static bool put_fields(struct encoder *encoder, unsigned first, unsigned end,
 			unsigned i = first;
 
 			while (i < end && strcmp(schema->fields[i].name, value->key) != 0) {
-				i = etw_field_behind(schema, i);
+				i = etw_field_after(schema, i);
 			}
 			if (i == end && strcmp(value->key, "_rest") != 0 &&
 			    strcmp(value->key, "_truncated") != 0) {
@@ -657,7 +657,7 @@ static bool put_fields(struct encoder *encoder, unsigned first, unsigned end,
 			}
 			if (i < end && *missing < end && i > *missing) {
 				return error_set(encoder->err, ETW_ERROR_FORMAT,
-						 "%s is missing, but %s, which stands behind it, "
+						 "%s is missing, but %s, which comes after it, "
 						 "is there",
 						 schema->fields[*missing].name, value->key);
 			}

@@ -94,7 +94,7 @@ static void add_value(struct json *json, const struct etw_field *field,
 static void add_struct(struct json *json, struct etw_event_fields *fields, unsigned index)
 {
 	const struct etw_field *field = &fields->schema->fields[index];
-	unsigned end = etw_field_behind(fields->schema, index);
+	unsigned end = etw_field_after(fields->schema, index);
 	uint32_t offset = 0;
 
 	if (field->count_type == ETW_FIELD_SCALAR) {
@@ -133,7 +133,7 @@ void etw_event_fields_json(struct etw_event_fields *fields, unsigned index, stru
 void etw_event_fields_members(struct etw_event_fields *fields, unsigned first, unsigned end,
 			      struct json *json)
 {
-	for (unsigned i = first; i < end; i = etw_field_behind(fields->schema, i)) {
+	for (unsigned i = first; i < end; i = etw_field_after(fields->schema, i)) {
 		json_key(json, fields->schema->fields[i].name);
 		etw_event_fields_json(fields, i, json);
 	}

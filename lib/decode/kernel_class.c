@@ -215,7 +215,7 @@ static struct kernel_layout *add_layout(struct reader *reader)
 	name = next_word(reader);
 	layout->sized = strcmp(name, "sized") == 0;
 	if (layout->sized && reader->class->layout_count >= ETW_KERNEL_FORM_UNKNOWN - 1) {
-		damaged(name, "stands behind more layouts than kernel_form() can count");
+		damaged(name, "follows more layouts than kernel_form() can count");
 	}
 	layout->schema.event = layout->sized ? next_word(reader) : name;
 	layout->schema.fields = &table.fields[table.field_count];
@@ -313,7 +313,7 @@ static void read_word(struct reader *reader, char *word)
 			damaged(word, "is no GUID");
 		}
 	} else if (!reader->class) {
-		damaged(word, "stands before the first class");
+		damaged(word, "comes before the first class");
 	} else if (strcmp(word, "layout") == 0) {
 		reader->layout = add_layout(reader);
 	} else if ((value = cut(word, '='))) {

@@ -205,8 +205,8 @@ unsigned schema_end_of_whole(const struct etw_schema *schema, unsigned whole)
 {
 	unsigned end = 0;
 
-	while (end < schema->field_count && etw_field_behind(schema, end) <= whole) {
-		end = etw_field_behind(schema, end);
+	while (end < schema->field_count && etw_field_after(schema, end) <= whole) {
+		end = etw_field_after(schema, end);
 	}
 	return end;
 }

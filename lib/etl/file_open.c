@@ -46,12 +46,12 @@ struct search {
 static bool number_of(const struct search *search, const char *name, uint64_t *number)
 {
 	const char *before = search->path + search->folder_size;
-	const char *behind = search->path + search->star + 1;
-	size_t before_size = search->star - search->folder_size, behind_size = strlen(behind);
-	size_t size = strlen(name), digits = size - before_size - behind_size;
+	const char *after = search->path + search->star + 1;
+	size_t before_size = search->star - search->folder_size, after_size = strlen(after);
+	size_t size = strlen(name), digits = size - before_size - after_size;
 
-	if (size <= before_size + behind_size || strncmp(name, before, before_size) != 0 ||
-	    strcmp(name + size - behind_size, behind) != 0) {
+	if (size <= before_size + after_size || strncmp(name, before, before_size) != 0 ||
+	    strcmp(name + size - after_size, after) != 0) {
 		return false;
 	}
 	return strspn(name + before_size, "0123456789") >= digits &&

@@ -159,7 +159,7 @@ static bool next_member(struct unpacking *unpacking, z_stream *stream, struct et
 		if (stream->avail_in > 0) {
 			return *stream->next_in == 0x1f ||
 			       error_set(err, ETW_ERROR_FORMAT,
-					 "is packed by gzip and has other bytes behind it");
+					 "is packed by gzip and has other bytes after it");
 		}
 		if (!next_block(unpacking, &got, err) || got == 0) {
 			return false;

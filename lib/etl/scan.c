@@ -646,7 +646,7 @@ static bool measure(struct etl_scan *scan, const struct etw_buffer_header *heade
 				etw_problem(scan->damage->problems,
 					    "buffer %" PRIu64 " at %" PRIu64
 					    ": its header is wrong; the next buffer begins %" PRIu64
-					    " bytes behind it",
+					    " bytes after it",
 					    scan->sequence, at, *size);
 				scan->damage->bad_records++;
 			}

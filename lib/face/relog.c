@@ -500,7 +500,7 @@ static bool set_payload(struct etw_relog *relog, const void *bytes, size_t size,
 	record = relog->has_changed ? &relog->changed : relog->record;
 	if (!etw_payload_is_whole(record, relog->bytes.at, relog->bytes.size)) {
 		return error_set(err, ETW_ERROR_FORMAT,
-				 "the payload is empty, or behind damaged extended items: it "
+				 "the payload is empty, or follows damaged extended items: it "
 				 "cannot be replaced");
 	}
 	header = relog->bytes.size - record->payload_size;

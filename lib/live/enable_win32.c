@@ -645,7 +645,7 @@ static ULONG capture(struct live *live, TRACEHANDLE session,
 	return enable(live, session, provider, provider->any, NO_WAIT);
 }
 
-/* Returns the patience for a capture in a session that goes on. */
+/* Returns the patience for a capture in a session that keeps running. */
 static struct patience patience_now(void)
 {
 	return (struct patience){ .began_ns = os_monotonic_ns(), .usual_ms = CAPTURE_LEAST_MS };

@@ -34,7 +34,7 @@
  * Reads the memory of all processes, in one call that needs no right.
  *
  * NtQuerySystemInformation() returns a list in which each entry says where the next one begins, and
- * has the threads of its process behind it. The room for it grows up to a limit; a machine whose
+ * is followed by the threads of its process. The room for it grows up to a limit; a machine whose
  * list is larger has no reading. Nothing in the answer is trusted: an entry must lie inside the
  * answer, and the list ends with the first that does not.
  *
@@ -177,7 +177,7 @@ struct snapshot {
 	/* Guarded by lock. */
 	struct machine latest; /* the list published last, until the consumer takes it */
 	bool has_latest;
-	struct memory_list memory; /* likewise */
+	struct memory_list memory; /* also until the consumer takes it */
 	bool at_once;              /* the next period begins now */
 	bool stopping;
 	bool ended;

@@ -270,26 +270,26 @@ bool etw_stack_walk_read(const struct etw_record *record, struct etw_stack_walk 
 static uint32_t file_thread_offset(const struct etw_record *record)
 {
 	uint32_t pointer = record->pointer_size;
-	bool behind = record->version >= 3;
+	bool moved = record->version >= 3;
 
 	switch (record->opcode) {
 	case ETW_KERNEL_OPCODE_FILE_IO_CREATE:
-		return behind ? 2 * pointer : pointer;
+		return moved ? 2 * pointer : pointer;
 	case ETW_KERNEL_OPCODE_FILE_IO_READ:
 	case ETW_KERNEL_OPCODE_FILE_IO_WRITE:
-		return 8 + (behind ? 3 * pointer : pointer);
+		return 8 + (moved ? 3 * pointer : pointer);
 	case ETW_KERNEL_OPCODE_FILE_IO_CLEANUP:
 	case ETW_KERNEL_OPCODE_FILE_IO_CLOSE:
 	case ETW_KERNEL_OPCODE_FILE_IO_FLUSH:
 	case ETW_KERNEL_OPCODE_FILE_IO_DIR_ENUM:
 	case ETW_KERNEL_OPCODE_FILE_IO_DIR_NOTIFY:
-		return behind ? 3 * pointer : pointer;
+		return moved ? 3 * pointer : pointer;
 	case ETW_KERNEL_OPCODE_FILE_IO_SET_INFO:
 	case ETW_KERNEL_OPCODE_FILE_IO_DELETE:
 	case ETW_KERNEL_OPCODE_FILE_IO_RENAME:
 	case ETW_KERNEL_OPCODE_FILE_IO_QUERY_INFO:
 	case ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL:
-		return behind ? 4 * pointer : pointer;
+		return moved ? 4 * pointer : pointer;
 	default:
 		return UINT32_MAX;
 	}

@@ -471,6 +471,9 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		{ "collector: {}\n", "1:1: unknown key 'collector'; did you mean 'collectors'?" },
 		{ "- a\n", "1:1: the configuration: expected a map such as { a: b }, found a list" },
 		{ "collectors: [disk]\n", "1:13: collectors: expected a map such as { a: b }, found a list" },
+		{ "collectors:\n  enabled: cpu,disk\n",
+		  "2:12: collectors: windows_exporter has a list below 'enabled'; here each "
+		  "collector has a switch, such as { cpu: on, disk: off }" },
 		{ "collectors: { disk: maybe }\n",
 		  "1:21: disk: expected on or off, found 'maybe'" },
 		{ "collectors: { disk: on, disk: off }\n",

@@ -109,10 +109,10 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 		{ "a: 'x\nb: 'y'\n",
 		  "f.yaml:1:4: the quote that opens here is closed in line 2 only: one is missing" },
 		{ "a: [ 'x, 'y' ]\n",
-		  "f.yaml:1:11: text behind the closing quote: put all of it in quotes, with a "
+		  "f.yaml:1:11: text after the closing quote: put all of it in quotes, with a "
 		  "quote in it written twice" },
 		{ "a: 'x' y\n",
-		  "f.yaml:1:8: text behind the closing quote: put all of it in quotes, with a "
+		  "f.yaml:1:8: text after the closing quote: put all of it in quotes, with a "
 		  "quote in it written twice" },
 		{ "a: \"C:\\Windows\"\n",
 		  "f.yaml:1:7: an unknown escape in double quotes: write \\\\ for \\, or use single "
@@ -131,7 +131,7 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 		  "of the list that begins in line 2" },
 		{ "a: 1\nbcd\ne: 2\n",
 		  "f.yaml:2:1: this looks like a key, but no ':' and blank follow it" },
-		{ "a: - 1\n", "f.yaml:1:4: '- ' begins a list, which cannot stand here: it needs a "
+		{ "a: - 1\n", "f.yaml:1:4: '- ' begins a list, which is not allowed here: it needs a "
 			      "line of its own below its key" },
 		{ "a: \xff\n", "f.yaml:1:1: the file is not in UTF-8" },
 		{ "a: \x01\n", "f.yaml:1:1: a control character, which YAML does not allow" },

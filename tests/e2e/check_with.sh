@@ -82,7 +82,7 @@ for f in json.load(open("out"))["families"]:
         assert f["samples_per_scrape"] % f["series"] == 0 and f["samples_per_scrape"] // f["series"] > 5, f
 END
 check 2 my.yaml --hosts 5
-grep -q -- '--hosts is for --with' err || fail "$(cat err)"
+grep -q -- '--hosts needs --with FILE' err || fail "$(cat err)"
 
 # A rule whose conditions contradict each other counts nothing, and its events were left out by a condition.
 sed -i 's/gt: 65536 }/gt: 65536 }, { field: IoSize, le: 512 }/' x.yaml

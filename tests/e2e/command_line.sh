@@ -17,7 +17,7 @@ expect_exit 1 'folder: .*directory' "$ETW_EXPORTER" --once --replay.file="$work/
 expect_exit 1 'empty\.etl: ' "$ETW_EXPORTER" --once --replay.file="$work/empty.etl"
 expect_exit 1 'text\.etl: ' "$ETW_EXPORTER" --once --replay.file="$work/text.etl"
 expect_exit 1 'sample\.etl\.bz2: is packed by bzip2: unpack it first' "$ETW_EXPORTER" --once --replay.file="$work/sample.etl.bz2"
-expect_exit 1 '\-\-replay\.file' "$ETW_EXPORTER" --once
+expect_exit 2 '\-\-replay\.file' "$ETW_EXPORTER" --once
 expect_exit 1 '\-\-replay\.file' "$ETW_EXPORTER"
 expect_exit 2 'unknown flag --replay\.fiel' "$ETW_EXPORTER" --replay.fiel=x
 expect_exit 2 '^etw_exporter: --replay\.threads no longer exists; one thread reads' "$ETW_EXPORTER" --once --replay.threads=1 --replay.file="$work/sample.etl"
@@ -110,6 +110,16 @@ print(*(c["name"] for c in json.load(sys.stdin)["commands"]), sep="\n")' | sort 
 expect_exit 2 '^etwtool: unknown command "repot"; did you mean report\?$' "$ETWTOOL" help repot
 expect_exit 2 '^etwtool check: .*sample\.etl is a recording; etwtool check CONFIG --with .*sample\.etl tries a configuration on it$' \
 	"$ETWTOOL" check "$work/sample.etl"
+# A word that describes what a command does leads to it; a recording without a command is no command.
+for word in merge anonymise split filter; do
+	expect_exit 2 "^etwtool: unknown command \"$word\": try etwtool relog --help\$" "$ETWTOOL" $word "$work/sample.etl"
+done
+expect_exit 2 '^etwtool: name a command before "sample\.etl", as in etwtool report sample\.etl$' "$ETWTOOL" sample.etl
+expect_exit 2 '^etwtool: unknown command "frobnicate": try etwtool --help$' "$ETWTOOL" frobnicate
+"$ETWTOOL" version | diff - <("$ETWTOOL" --version) || fail "etwtool version is not etwtool --version"
+expect_exit 2 '^etwtool diff: compares two recordings, not also "c"$' "$ETWTOOL" diff a b c
+# shellcheck disable=SC2046 # 65 words
+expect_exit 2 '^etwtool relog: takes at most 64 recordings at a time, not also "65"$' "$ETWTOOL" relog $(seq 65) -o "$work/out.etl"
 # What cannot be written is an error, whatever it is: a full disk, or no standard output at all.
 for arguments in --help --version --check-config "--once --replay.file=$work/sample.etl"; do
 	for output in /dev/full -; do

@@ -427,7 +427,7 @@ static void note_block(const void *block, struct site *site)
 	unlock_blocks();
 }
 
-/* Moves what stands behind a place that became free, so that it is found. */
+/* Moves what follows a place that became free, so that it is found. */
 static void close_gap(unsigned gap)
 {
 	for (unsigned at = (gap + 1) % BLOCKS; blocks[at].address != 0; at = (at + 1) % BLOCKS) {

@@ -26,7 +26,7 @@ for header in "$work"/prefix/include/etw/*.h; do
 	echo "#include <etw/${header##*/}>" | cc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$work/prefix/include" -x c - 2>out ||
 		fail "${header##*/}: $(cat out)"
 	[[ ${header##*/} != @(etw|relog).h ]] || ! command -v c++ >/dev/null ||
-		echo "#include <etw/${header##*/}>" | c++ -Wall -Wextra -Werror -fsyntax-only -I"$work/prefix/include" -x c++ - 2>out ||
+		echo "#include <etw/${header##*/}>" | c++ -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$work/prefix/include" -x c++ - 2>out ||
 		fail "${header##*/} in C++: $(cat out)"
 done
 
@@ -100,7 +100,7 @@ int main(int, char **argv)
 }
 END
 	# shellcheck disable=SC2046 # these are words
-	c++ -std=c++11 -Wall -Wextra -Werror program.cpp $(pkg-config --cflags --libs libetw) -o program 2>out || fail "program.cpp: $(cat out)"
+	c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror program.cpp $(pkg-config --cflags --libs libetw) -o program 2>out || fail "program.cpp: $(cat out)"
 	./program sample.etl copied.etl >sum || fail "program.cpp: exit $?"
 	./bytes_by_process sample.etl | awk '{ sum += $1 } END { printf "%d\n", sum }' | cmp - sum ||
 		fail "program.cpp adds up $(cat sum) bytes, not as many as bytes_by_process"

@@ -261,7 +261,7 @@ refused 'encrypted\.zip: is an encrypted zip archive: unpack it first$' "$work/e
 refused 'method\.zip: is a zip archive whose method is not read here, ZIP .*lzma.*: unpack it first$' "$work/method.zip"
 refused 'claim\.zip: is a zip archive that cannot be unpacked: ' "$work/claim.zip"
 { cat "$work/sample.etl.gz"; echo behind; } >"$work/behind.gz"
-refused 'is packed by gzip and has other bytes behind it$' "$work/behind.gz"
+refused 'is packed by gzip and has other bytes after it$' "$work/behind.gz"
 { cat "$work/sample.etl.gz"; head -c 100000 /dev/zero; } >"$work/tape.gz"
 summary "$work/tape.gz" | cmp -s "$work/plain" - || fail "zeros behind gzip"
 head -c 50000 "$sample" | gzip >"$work/parts.gz"

@@ -8,7 +8,7 @@ if is_slow; then # each run plays it
 	mv "$work/sample.etl" "$work/minute.etl"
 	"$ETWTOOL" relog "$work/minute.etl" -o "$work/sample.etl" --to 5 >/dev/null
 fi
-expect_exit 2 'into which file' "$ETWTOOL" record
+expect_exit 2 'name the file to write: OUT.etl$' "$ETWTOOL" record
 expect_exit 2 '--ring limits the recording' "$ETWTOOL" record --ring 4MiB --size 1MiB "$work/a.etl"
 for option in --duration=0s --duration=soon --size=1 --size=1KiB --ring=1MiB; do
 	expect_exit 2 "${option%%=*} takes" "$ETWTOOL" record "$option" "$work/a.etl"

@@ -168,7 +168,7 @@ for format in json markdown; do
 	"$ETWTOOL" report "$work/sample.etl" --format "$format" -o "$work/again.$format" >/dev/null || fail "$format in place of an earlier one"
 	cmp -s "$work/again.$format" <("$ETWTOOL" report "$work/sample.etl" --format "$format") || fail "$format into a file, and not the same"
 done
-expect_exit 2 '\-\-no-steps is for --format json' "$ETWTOOL" report "$work/sample.etl" --no-steps
+expect_exit 2 '\-\-no-steps needs --format json' "$ETWTOOL" report "$work/sample.etl" --no-steps
 expect_exit 2 'format takes' "$ETWTOOL" report "$work/sample.etl" --format xml
 # A full disk: the earlier report stays, and nothing else.
 cp "$work/sample.html" "$work/earlier.html"

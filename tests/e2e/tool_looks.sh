@@ -253,7 +253,7 @@ expect_exit 1 "no provider 'Contoso.Shpo'; did you mean 'Contoso.Shop'" "$ETWTOO
 expect_exit 1 "no event 'OrderPlacd'; did you mean 'OrderPlaced'" "$ETWTOOL" fields "$sample" Contoso.Shop OrderPlacd
 expect_exit 2 "'Write' is several events: .*DiskIo/Write" "$ETWTOOL" fields "$sample" 'Windows Kernel' Write
 expect_exit 2 "'Contoso.Shop' is a provider; which of its events" "$ETWTOOL" fields "$sample" Contoso.Shop
-expect_exit 2 'which event' "$ETWTOOL" fields "$sample"
+expect_exit 2 'name an event, such as DiskIo/Read; etwtool providers FILE lists them$' "$ETWTOOL" fields "$sample"
 expect_exit 2 'not also "x"' "$ETWTOOL" fields "$sample" a b x
 expect_exit 2 'name a recording' "$ETWTOOL" providers
 # A word picks providers and events, as with --installed.

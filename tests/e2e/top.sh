@@ -190,7 +190,8 @@ expect_exit 2 'one recording or URL at a time' "$ETWTOOL" top "$sample" "$sample
 expect_exit 2 'bytes|words|written' "$ETWTOOL" top "$sample" --sort name
 expect_exit 1 'none.yaml' "$ETWTOOL" top "$sample" --config.file "$work/none.yaml"
 expect_exit 1 'none.yaml' "$ETWTOOL" top "$sample" --config "$work/none.yaml"
-expect_exit 1 'http://127.0.0.1:1/: .*refused' "$ETWTOOL" top http://127.0.0.1:1/
+expect_exit 1 '^etwtool top: http://127\.0\.0\.1:1/: Connection refused$' "$ETWTOOL" top http://127.0.0.1:1/
+expect_exit 1 'localhost:9189/: .*No such file.*; did you mean http://localhost:9189/\?$' "$ETWTOOL" top localhost:9189/
 expect_exit 2 'a host is missing' "$ETWTOOL" top http://
 
 # ---- an exporter that runs ----
@@ -239,6 +240,7 @@ for address in "$url" "$url/" "$url?x" "$url/?x&y=1"; do
 	"$ETWTOOL" top "$address" --batch --count 1 --show total --exact >"$work/frames" 2>"$work/err" || fail "$address: $(cat "$work/err")"
 	same "$work/frames" "$work/page" || fail "$address"
 done
+expect_exit 1 '^etwtool top: https://[0-9.:]*: the answer is not TLS; does the URL begin with http://\?$' "$ETWTOOL" top "https${url#http}" --count 1
 expect_exit 1 '/\?collect\[\]=none: .*code=400' "$ETWTOOL" top "$url/?collect[]=none" --count 1
 start_exporter --replay.file="$sample" --web.route-prefix=/etw --web.telemetry-path=/numbers
 expect_exit 1 '/etw/: this is a page for browsers; .*/metrics' "$ETWTOOL" top "$url/etw/" --count 1

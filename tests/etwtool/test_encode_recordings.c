@@ -101,7 +101,7 @@ static void replace_by_itself(void *context, const struct seen_event *event)
 	}
 	value = root->first;
 	for (unsigned i = 0; value && value->key[0] != '_' && i < schema->field_count;
-	     i = etw_field_behind(schema, i), value = value->next) {
+	     i = etw_field_after(schema, i), value = value->next) {
 		assert_string_equal(value->key, schema->fields[i].name);
 		changes[count++] = (struct etw_encode_change){ .index = i, .value = value };
 	}
@@ -265,7 +265,7 @@ static void replace_text(const struct etw_record *record, const struct etw_schem
 	assert_int_equal(after.end, before->end);
 	assert_int_equal(after.rest, before->rest);
 	assert_int_equal(after.truncated, before->truncated);
-	for (unsigned i = 0; i < after.end; i = etw_field_behind(schema, i)) {
+	for (unsigned i = 0; i < after.end; i = etw_field_after(schema, i)) {
 		struct etw_event_fields old = *before;
 		struct json json;
 
@@ -306,7 +306,7 @@ static void replace_texts(void *context, const struct seen_event *event)
 		return;
 	}
 	etw_event_fields_locate(&fields, schema, record);
-	for (unsigned i = 0; i < fields.end; i = etw_field_behind(schema, i)) {
+	for (unsigned i = 0; i < fields.end; i = etw_field_after(schema, i)) {
 		const struct etw_field *field = &schema->fields[i];
 		size_t room = etw_encode_room(field, &fields.slices[i]);
 

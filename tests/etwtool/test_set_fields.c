@@ -239,9 +239,9 @@ static void mistakes_on_the_command_line_are_named(void **state)
 		{ "Image/Load.@cpu=1",
 		  "\"Image/Load.@cpu=1\": a header has no value @cpu; it has @provider, @id, "
 		  "@version, @opcode, @level, @task, @keyword, @pid and @tid" },
-		{ "Image/Load.@pid=x", "\"Image/Load.@pid=x\": expected a number behind the =" },
+		{ "Image/Load.@pid=x", "\"Image/Load.@pid=x\": expected a number after the =" },
 		{ "Contoso/5.@provider=x",
-		  "\"Contoso/5.@provider=x\": expected a GUID behind the =" },
+		  "\"Contoso/5.@provider=x\": expected a GUID after the =" },
 		{ "Image/Load.A=[1", "\"Image/Load.A=[1\": the value is no JSON: expected a comma "
 				     "or ] at character 3" },
 	};

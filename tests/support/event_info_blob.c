@@ -18,7 +18,7 @@ static void add_offset(struct etw_payload *payload, const char *string, size_t *
 	*at += string_size(string);
 }
 
-/* Names of maps stand behind all other strings. */
+/* Names of maps come after all other strings. */
 static uint32_t map_offset(const struct event_info_blob *blob, size_t property)
 {
 	size_t at = HEADER_SIZE + PROPERTY_SIZE * blob->property_count +

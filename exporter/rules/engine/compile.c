@@ -374,7 +374,7 @@ static void place_in_entries(struct compiled_rules *compiled)
 		struct compiled_rule *rule = &compiled->rules[i];
 		struct label_set_cache *cache = &compiled->caches[rule->cache_index];
 
-		rule->index = ++cache->rule_count; /* behind the key */
+		rule->index = ++cache->rule_count; /* after the key */
 		cache->entry_size = cache->rule_count + 1;
 	}
 }

@@ -29,7 +29,7 @@ enum value_source {
 	VALUE_FIXED,    /* payload: a number at a constant offset */
 	VALUE_U32,      /* like VALUE_FIXED, but 4 bytes without sign: the most frequent case */
 	VALUE_U64,      /* like VALUE_FIXED, but 8 bytes, as most keys of spans have */
-	VALUE_WALKED,   /* payload: a number behind fields of variable length */
+	VALUE_WALKED,   /* payload: a number after fields of variable length */
 	VALUE_TEXT,     /* payload: anything else, read as text */
 	VALUE_WALKED_TEXT, /* like VALUE_TEXT, where the walk serves other values too */
 	VALUE_PART,        /* payload: an element, a member, a count; compiled.parts[index] */

@@ -4,7 +4,7 @@
  *
  * A struct value is one value of an event: a field of the payload, a part of one, a derived field,
  * the time of a span. It is read at most once for an event, and then serves every condition, amount
- * and label that uses it; the generation of the event says whether it has been read. Fields behind
+ * and label that uses it; the generation of the event says whether it has been read. Fields after
  * others of variable length, and parts of fields, share one walk over the payload.
  *
  * A value becomes a label id, or the verdict of a condition, by way of text: formatting, decoders,

@@ -438,14 +438,14 @@ static unsigned end_of_writable(const struct etw_schema *schema)
 	unsigned end = 0;
 
 	while (end < schema->field_count) {
-		unsigned behind = etw_field_behind(schema, end);
+		unsigned after = etw_field_after(schema, end);
 
-		for (unsigned i = end; i < behind; i++) {
+		for (unsigned i = end; i < after; i++) {
 			if (!is_writable(schema, i)) {
 				return end;
 			}
 		}
-		end = behind;
+		end = after;
 	}
 	return end;
 }
@@ -519,7 +519,7 @@ static void add_fields(struct etw_manifest_writer *writer, struct etw_text *out,
 				   field->count);
 		}
 		text_add_string(out, ">\n");
-		open[depth++] = etw_field_behind(schema, i);
+		open[depth++] = etw_field_after(schema, i);
 	}
 }
 

@@ -76,7 +76,7 @@ static void an_exit_takes_all_shares_of_an_instance(void **state)
 	assert_int_equal(gauges_count(fixture->gauges), 0);
 }
 
-/* The value that was set first stands behind the later one in the list of the process. */
+/* The value that was set first follows the later one in the list of the process. */
 static void an_exit_leaves_what_was_set_after_it(void **state)
 {
 	struct fixture *fixture = *state;

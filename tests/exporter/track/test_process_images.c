@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of processes from Microsoft-Windows-Kernel-Process, whose schema stands behind its events:
+ * Names of processes from Microsoft-Windows-Kernel-Process, whose schema comes after its events:
  * for those that the kernel's own events leave without a name.
  */
 #include "exporter/runner.h"

@@ -561,7 +561,7 @@ static void a_payload_that_ends_early_ends_there_again(void **state)
 	assert_changed(fields, "ab", 2, "A", "\"xyz\"", BYTES("xyz"));
 	assert_made(fields, 8, "{\"A\": \"ab\", \"B\": 1}", BYTES("ab\0\x01\0\0\0"));
 	assert_made(fields, 8, "{\"A\": \"ab\", \"C\": 1}",
-		    REFUSED("B is missing, but C, which stands behind it, is there"));
+		    REFUSED("B is missing, but C, which comes after it, is there"));
 	assert_made(fields, 8, "{\"A\": \"ab\", \"B\": 1, \"C\": 2, \"_rest\": 2}",
 		    BYTES("ab\0\x01\0\0\0\x02\0\0\0\0\0"));
 }

@@ -54,17 +54,17 @@ static uint16_t place(struct described *to, unsigned first, unsigned end)
 {
 	uint16_t placed = 0;
 
-	for (unsigned i = first; i < end; i = etw_field_behind(to->schema, i)) {
+	for (unsigned i = first; i < end; i = etw_field_after(to->schema, i)) {
 		to->property_of[i] = to->count++;
 		placed++;
 	}
-	for (unsigned i = first; i < end; i = etw_field_behind(to->schema, i)) {
+	for (unsigned i = first; i < end; i = etw_field_after(to->schema, i)) {
 		struct blob_property *property = &to->properties[to->property_of[i]];
 
 		if (to->schema->fields[i].type == ETW_FIELD_STRUCT) {
 			property->flags = BLOB_STRUCT;
 			property->in = to->count;
-			property->out = place(to, i + 1, etw_field_behind(to->schema, i));
+			property->out = place(to, i + 1, etw_field_after(to->schema, i));
 		}
 	}
 	return placed;

@@ -44,7 +44,7 @@ static struct etw_manifest *read_text(const char *xml)
 	return read_checked(xml, strlen(xml));
 }
 
-/* Maps stand behind the template that uses them, strings behind the provider. */
+/* Maps come after the template that uses them, strings after the provider. */
 static void values_have_the_strings_of_their_map(void **state)
 {
 	struct etw_manifest *manifest = read_text(
