@@ -101,22 +101,8 @@ get() { curl -sS --cacert ca.crt --max-time 60 "$@"; }
 status() {
 	local wanted=$1 got
 	shift
-	if [ "$wanted" = 000 ]; then
-		got=$(get -o "$work/page" -w '%{http_code}' "$@" 2>"$work/err") || true
-	else
-		got=$(answer -o "$work/page" -w '%{http_code}' "$@")
-	fi
+	got=$(get -o "$work/page" -w '%{http_code}' "$@" 2>"$work/err") || true
 	[ "$got" = "$wanted" ] || fail "$*: $got, expected $wanted: $(cat "$work/err" "$work/page")"
-}
-# Prints what curl prints. The exporter ends a connection that has not brought its request after five seconds, as on a busy machine:
-# then there is another one.
-answer() {
-	local end=$((SECONDS + 300)) said
-
-	until said=$(get "$@" 2>"$work/err") || [ "$SECONDS" -ge "$end" ]; do
-		sleep 0.05
-	done
-	printf %s "$said"
 }
 
 until_true 30 get "${own[@]}" "${user[@]}" -f "$url/-/ready" || fail "never ready: $(cat "$work/log")"
@@ -132,12 +118,12 @@ status 000 "${own[@]}" "${user[@]}" --tls-max 1.2 --ciphers ECDHE-ECDSA-AES256-G
 status 000 "${own[@]}" "${user[@]}" --cacert stranger_ca.crt "$url/metrics"
 status 000 --cert stranger.crt --key stranger.key "${user[@]}" "$url/metrics"
 status 000 --cert other_client.crt --key other_client.key "${user[@]}" "$url/metrics"
-[ "$(answer "${own[@]}" "${user[@]}" --http2 -o /dev/null -w '%{http_version}' "$url/metrics")" = 1.1 ] || fail "not HTTP/1.1"
-[ "$(answer "${own[@]}" "${user[@]}" -o /dev/null -o /dev/null -w '%{num_connects}' "$url/metrics" "$url/-/healthy")" = 10 ] ||
+[ "$(get "${own[@]}" "${user[@]}" --http2 -o /dev/null -w '%{http_version}' "$url/metrics")" = 1.1 ] || fail "not HTTP/1.1"
+[ "$(get "${own[@]}" "${user[@]}" -o /dev/null -o /dev/null -w '%{num_connects}' "$url/metrics" "$url/-/healthy")" = 10 ] ||
 	fail "the connection does not serve a second request"
 status 400 "${url/https:/http:}/metrics"
 
-answer "${own[@]}" "${user[@]}" -D "$work/head" -o /dev/null "$url/"
+get "${own[@]}" "${user[@]}" -D "$work/head" -o /dev/null "$url/"
 for header in "Content-Security-Policy: frame-ancestors 'none'" 'X-Frame-Options: deny' 'X-Content-Type-Options: nosniff' \
 	'X-XSS-Protection: 1; mode=block' 'Strict-Transport-Security: max-age=31536000'; do
 	tr -d '\r' <"$work/head" | grep -Fxq "$header" || fail "$header is missing: $(cat "$work/head")"
@@ -186,13 +172,9 @@ fi
 # ---- changes while it runs ----
 
 serial() { openssl x509 -in "$1" -noout -serial; }
-shakes_hands() {
-	openssl s_client -connect "${url#https://}" -cert prometheus.crt -key prometheus.key </dev/null >"$work/served" || true
-	grep 'BEGIN CERTIFICATE' "$work/served"
-}
 served() {
-	until_true 30 shakes_hands || true
-	openssl x509 -noout -serial <"$work/served"
+	openssl s_client -connect "${url#https://}" -cert prometheus.crt -key prometheus.key </dev/null 2>/dev/null |
+		openssl x509 -noout -serial
 }
 serves() { [ "$(served)" = "$(serial "$1")" ]; }
 serves server.crt || fail "not the certificate of the file"
