@@ -186,7 +186,8 @@ done
 if command -v promtool >/dev/null; then
 	promtool check metrics <"$work/page" >"$work/promtool" 2>&1 || fail "$(head -5 "$work/promtool")"
 fi
-tool top "$url" --batch --count 1 --show total >"$work/out" 2>"$work/err" || fail "top of an exporter: $(cat "$work/err")"
+top_of_exporter() { tool top "$url" --batch --count 1 --show total >"$work/out" 2>"$work/err"; } # gives an answer ten seconds
+until_true 30 top_of_exporter || fail "top of an exporter: $(cat "$work/err")"
 grep -q ' sqlservr$' "$work/out" || fail "top of an exporter: $(head -5 "$work/out")"
 expect_exit 1 "cannot listen on 127.0.0.1:${url##*:}: " exporter --replay.file="$work/sample.etl" \
 	--web.listen-address="127.0.0.1:${url##*:}"

@@ -39,20 +39,9 @@ config=$folder/config/etw_exporter.yaml
 run() { # program, arguments...: under Wine; what it prints is in $work/said
 	timeout 600 "${wine[@]}" "$@" </dev/null >"$work/said" 2>"$work/wine_log"
 }
-# Wine gives a service ten seconds to connect, whatever ServicesPipeTimeout says. On a busy machine msiexec then ends with 1627, of which
-# 91 are left here, and takes back more than it did: the whole script starts again.
 installer() { # what, file, properties...
-	local status=0
-
 	until_true 60 no_service_runs || fail "the service of an earlier installation still runs"
-	(cd "$work/${2%/*}" && run msiexec "/$1" "${2##*/}" /qn "${@:3}") || status=$?
-	if [ "$status" = 91 ] && [ "${PACKAGE_TEST_TRIES:=1}" -lt 5 ]; then
-		echo "msiexec /$1 ${2##*/}: the service did not start in time, the test starts again"
-		end_wine
-		rm -rf "$work"
-		PACKAGE_TEST_TRIES=$((PACKAGE_TEST_TRIES + 1)) exec bash "${BASH_SOURCE[0]}"
-	fi
-	return "$status"
+	(cd "$work/${2%/*}" && run msiexec "/$1" "${2##*/}" /qn "${@:3}")
 }
 # Wine leaves a program that still runs: the service, which finds no event tracing here, ends soon after each start.
 no_service_runs() {
@@ -75,24 +64,19 @@ service_line() { # flags: the command line; Windows, unlike Wine, puts the progr
 	is "the service" "$(value "$service" ImagePath | tr -d '"')" \
 		"C:\\Program Files\\etw_exporter\\etw_exporter.exe --service=run --config.file=C:\\Program Files\\etw_exporter\\config\\etw_exporter.yaml $1"
 }
+# Its server is ended and waited for before the folder is removed.
 end_wine() {
-	local server
+	local status=$? server
 
 	for server in "${wine[0]%/*}"/wineserver{64,}; do
 		[ ! -x "$server" ] || { timeout 120 "$server" -k && timeout 120 "$server" -w; } >/dev/null 2>&1 || true
 	done
-}
-# Wine is ended before its folder is removed.
-finish_with_wine() {
-	local status=$?
-
-	end_wine
 	set +e
 	(exit "$status")
 	finish
 }
-trap finish_with_wine EXIT
-run cmd /c exit || fail "Wine: $(cat "$work/wine_log")"
+trap end_wine EXIT
+sh "$SOURCE_DIR/.ci/wine-start.sh" >"$work/wine_log" 2>&1 || fail "Wine: $(cat "$work/wine_log")"
 
 # A service that was installed by hand is replaced.
 run sc create etw_exporter binPath= 'C:\other.exe' start= demand || fail "sc create: $(cat "$work/said")"
