@@ -329,9 +329,11 @@ static NOINLINE void prepare_for(struct pipeline *pipeline, const struct etw_rec
 	if (record->time == ETW_RECORD_NO_TIME) {
 		return;
 	}
-	if (pipeline->tended_time != ETW_RECORD_NO_TIME && pipeline->tended_time > record->time &&
+	/* The first record of each buffer comes here. A record may also come late. */
+	if (pipeline->tended_time != ETW_RECORD_NO_TIME &&
+	    etw_time_between(pipeline->tended_time, record->time) < (uint64_t)TEND_EVERY &&
 	    etw_time_between(record->time, pipeline->tended_time) < (uint64_t)TEND_EVERY) {
-		return; /* the record comes late */
+		return;
 	}
 	if (pipeline->tended_time != ETW_RECORD_NO_TIME &&
 	    (!pipeline->options.observer || pipeline->options.observer->evicts)) {

@@ -269,17 +269,18 @@ static bool list_families(const struct setup *setup, struct families *families,
 			  struct etw_error *err)
 {
 	struct tracker_options tracker = { .registry = setup->registry };
-	size_t room = 0;
+	size_t room = 0, at = 0;
 	struct family *family;
 
-	while (rule_set_family(setup->rules, room)) {
+	while (rule_set_family(setup->rules, &at)) {
 		room++;
 	}
 	families->list = calloc(room + TRACKER_GAUGES, sizeof(struct family *));
 	if (!families->list) {
 		return error_no_memory(err, "the families of a configuration");
 	}
-	while ((family = rule_set_family(setup->rules, families->count)) != NULL) {
+	at = 0;
+	while ((family = rule_set_family(setup->rules, &at)) != NULL) {
 		families->list[families->count++] = family;
 	}
 	setup_tracker_options(setup, &tracker);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/decimal.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -92,26 +93,53 @@ struct family *registry_next_family(struct registry *registry, struct family *fa
 	return next_shown(registry, family);
 }
 
-struct family *registry_find_family(struct registry *registry, const char *name)
+/* Call it with the mutex: returns the index in by_name of the first family whose name is not before
+ * this one; the number of families if there is none. */
+static size_t name_index(const struct registry *registry, const char *name)
 {
-	struct family *family = NULL;
+	size_t low = 0, high = registry->family_count;
 
-	do {
-		family = registry_next_family(registry, family);
-	} while (family && strcmp(family->name, name) != 0);
-	return family;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(registry->by_name[middle]->name, name) < 0) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/* Call it with the mutex: returns the next family of this name, shown or not, and moves *at past
+ * it; NULL after the last. Start with *at = name_index(). */
+static struct family *next_named(const struct registry *registry, const char *name, size_t *at)
+{
+	if (*at == registry->family_count || strcmp(registry->by_name[*at]->name, name) != 0) {
+		return NULL;
+	}
+	return registry->by_name[(*at)++];
 }
 
 struct family *registry_find_coming(struct registry *registry, const char *name, bool coming)
 {
-	struct family *family = NULL;
+	uint32_t generation = registry_generation(registry);
+	size_t at = name_index(registry, name);
+	struct family *family;
 
-	if (!coming) {
-		return registry_find_family(registry, name);
-	}
 	do {
-		family = next_declared(registry, family);
-	} while (family && (!family->coming || strcmp(family->name, name) != 0));
+		family = next_named(registry, name, &at);
+	} while (family && !(coming ? family->coming : family_shown(family, generation)));
+	return family;
+}
+
+struct family *registry_find_family(struct registry *registry, const char *name)
+{
+	struct family *family;
+
+	os_mutex_lock(&registry->mutex);
+	family = registry_find_coming(registry, name, false);
+	os_mutex_unlock(&registry->mutex);
 	return family;
 }
 
@@ -128,17 +156,31 @@ const char *family_label(const struct family *family, size_t index)
 	return index < family->label_count ? family->label_names[index] : NULL;
 }
 
+/* Call it with the mutex: makes room in by_name for one more family. Returns false without memory.
+ */
+static bool make_family_room(struct registry *registry)
+{
+	struct family **by_name = array_grow(registry->by_name, &registry->family_capacity,
+					     registry->family_count, sizeof(struct family *));
+
+	if (by_name) {
+		registry->by_name = by_name;
+	}
+	return by_name != NULL;
+}
+
 static void link_family(struct registry *registry, struct family *family)
 {
-	_Atomic(struct family *) *at = &registry->families;
-	struct family *next = atomic_load_explicit(at, memory_order_relaxed);
+	size_t index = name_index(registry, family->name);
+	struct family **place = &registry->by_name[index];
+	_Atomic(struct family *) *at = index > 0 ? &place[-1]->next : &registry->families;
 
-	while (next && strcmp(next->name, family->name) < 0) {
-		at = &next->next;
-		next = atomic_load_explicit(at, memory_order_relaxed);
-	}
-	atomic_store_explicit(&family->next, next, memory_order_relaxed);
-	/* Pairs with the acquire in registry_find_family() and exposition_write(). */
+	memmove(place + 1, place, (registry->family_count - index) * sizeof(struct family *));
+	*place = family;
+	registry->family_count++;
+	atomic_store_explicit(&family->next, atomic_load_explicit(at, memory_order_relaxed),
+			      memory_order_relaxed);
+	/* Pairs with the acquire in next_declared(). */
 	atomic_store_explicit(at, family, memory_order_release);
 }
 
@@ -385,7 +427,7 @@ static struct family *add_family(struct registry *registry, const struct family_
 	    (options->type == FAMILY_HISTOGRAM && !add_buckets(registry, family, options))) {
 		return NULL;
 	}
-	if (!family_make_table(family)) {
+	if (!make_family_room(registry) || !family_make_table(family)) {
 		return NULL;
 	}
 	link_family(registry, family);
@@ -405,12 +447,12 @@ static bool check_family(const struct family_options *options, struct etw_error 
  * if there is none. NULL without memory. */
 static struct family *find_or_add(struct registry *registry, const struct family_options *options)
 {
-	struct family *family = NULL;
+	size_t at = name_index(registry, options->name);
+	struct family *family;
 
 	do {
-		family = next_declared(registry, family);
-	} while (family &&
-		 (strcmp(family->name, options->name) != 0 || !same_family(family, options)));
+		family = next_named(registry, options->name, &at);
+	} while (family && !same_family(family, options));
 	return family ? family : add_family(registry, options);
 }
 
@@ -466,7 +508,7 @@ struct family *registry_family(struct registry *registry, const struct family_op
 		return NULL;
 	}
 	os_mutex_lock(&registry->mutex);
-	family = registry_find_family(registry, options->name);
+	family = registry_find_coming(registry, options->name, false);
 	if (!family) {
 		family = show_family(registry, options, err);
 	} else if (!same_family(family, options)) {
@@ -594,6 +636,7 @@ void registry_free(struct registry *registry)
 	     family = next_declared(registry, family)) {
 		family_free(family);
 	}
+	free(registry->by_name);
 	eviction_done(registry);
 	arena_done(&registry->arena);
 	intern_free(registry->strings);

@@ -74,7 +74,8 @@ void registry_free(struct registry *registry);
  */
 struct family *registry_family(struct registry *registry, const struct family_options *options,
 			       struct etw_error *err);
-/* Returns the family with this name among those that are shown; NULL if there is none. */
+/* Returns the family with this name among those that are shown; NULL if there is none. It takes the
+ * mutex of the registry. */
 struct family *registry_find_family(struct registry *registry, const char *name);
 /* Returns the next shown family in the order of names; for NULL the first one. NULL after the
  * last. */

@@ -321,6 +321,10 @@ struct registry {
 	struct os_mutex mutex; /* held to add families, samples, cells or shards, and for the
 				  members below */
 	struct arena arena;
+	/* Owned; all families, shown or not, in the order of the list, so that names are found by a
+	 * binary search. */
+	struct family **by_name;
+	size_t family_count, family_capacity;
 	/* Budget of text for label sets that count against a limit; also read without the mutex,
 	 * as a hint. */
 	_Atomic(size_t) prefix_bytes; /* the whole budget in bytes */

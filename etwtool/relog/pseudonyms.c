@@ -518,6 +518,39 @@ static size_t add_codes(const struct pseudonyms *pseudonyms, const char *at, siz
 	return size;
 }
 
+/* Replaces letters and digits that each have a NUL behind them, two or more, as the word that they
+ * spell: a text of UTF-16 in a field of single bytes. The last one may lack its NUL. */
+static size_t add_wide_word(const struct pseudonyms *pseudonyms, const char *at, size_t left,
+			    struct etw_text *out, bool *changed)
+{
+	char word[LOWERED_MOST];
+	size_t size = 0, word_size = 0, letters = 0, before = out->size;
+
+	while (size < left && is_word(at[size])) {
+		uint32_t codepoint;
+		size_t letter = utf8_decode(at + size, left - size, &codepoint);
+
+		if (letter > sizeof word - word_size ||
+		    (letter < left - size && at[size + letter] != '\0')) {
+			break;
+		}
+		memcpy(word + word_size, at + size, letter);
+		word_size += letter;
+		size += letter + (letter < left - size);
+		letters++;
+	}
+	if (letters < 2) {
+		return 0;
+	}
+	if (add_word(pseudonyms, word, word_size, out)) {
+		*changed = true;
+	} else {
+		out->size = before; /* it stays as it was spelt */
+		text_add(out, at, size);
+	}
+	return size;
+}
+
 static size_t add_address(const struct pseudonyms *pseudonyms, const char *at, size_t left,
 			  struct etw_text *out, bool *changed)
 {
@@ -638,6 +671,9 @@ bool pseudonyms_text(const struct pseudonyms *pseudonyms, const char *text, size
 			if (taken == 0) {
 				taken = add_bytes(pseudonyms, next, left, out, &changed);
 			}
+		}
+		if (taken == 0) {
+			taken = add_wide_word(pseudonyms, next, left, out, &changed);
 		}
 		if (taken == 0 && is_name && at > 0 && next[-1] == '.') {
 			taken = add_number_extension(next, left, out);

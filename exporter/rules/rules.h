@@ -76,8 +76,8 @@ bool rule_set_on(const struct rule_set *set, const char *collector);
  * Start with *at = 0. A family may come more than once, and other collectors may add to it too. */
 const struct family *rule_set_next_family(const struct rule_set *set, const char *collector,
 					  size_t *at);
-/* Returns the families of the collectors that are on; NULL after the last. */
-struct family *rule_set_family(const struct rule_set *set, size_t index);
+/* Returns the families of the collectors that are on; NULL after the last. Start with *at = 0. */
+struct family *rule_set_family(const struct rule_set *set, size_t *at);
 /* Returns the features of the tracker that the rules of the enabled collectors need (enum
  * tracker_feature). */
 uint32_t rule_set_features(const struct rule_set *set);

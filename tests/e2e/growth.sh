@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# How cost and memory grow with what there is many of: processes, series, files, processors, files of a recording, sessions. Ten
-# times as many must cost less than eleven times as much. Cost is instructions of the processor, counted by valgrind, and memory the
-# largest resident size: a busy machine changes neither. What a run without any of them takes is left out of both.
-# With LONG_TESTS=1: a million processes, files and names, which are ten million series; it takes two hours.
+# How cost and memory grow with what there is many of: processes, series, files, processors, files of a recording, families of a
+# configuration, sessions. Ten times as many must cost less than eleven times as much. Cost is instructions of the processor, counted
+# by valgrind, and memory the largest resident size: a busy machine changes neither. What a run without any of them takes is left out
+# of both. With LONG_TESTS=1: a million processes, files and names, which are ten million series; it takes two hours.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 command -v valgrind >/dev/null || skip "valgrind is not installed: bash .ci/deps-more-tests.sh"
@@ -34,10 +34,21 @@ grown() {
 	echo "growth: $(cat "$work/line")"
 }
 
+# configuration_of COUNT: a configuration with a collector of so many families; its path is then in recording.
+configuration_of() {
+	recording=$work/families_$1.yaml
+	echo "collector_files: [many_$1.yaml]" >"$recording"
+	{
+		printf 'collector: many_%d\nhelp: H.\ndefault: on\nmetrics:%s\n' "$1" "$([ "$1" -gt 0 ] || echo ' []')"
+		seq -f '- { name: my_%.0f_total, type: counter, help: H., events: [{ event: Process/Start }] }' "$1"
+	} >"$work/many_$1.yaml"
+}
+
 # recording_of WHAT COUNT: a recording of so many; its path, or the pattern of several files, is then in recording.
 recording_of() {
 	local folder=$work/set-$2
 
+	[ "$1" != families ] || { configuration_of "$2" && return; }
 	recording=$work/$1-$2.etl
 	if [ "$1" != set ]; then
 		[ -e "$recording" ] || "$MAKE_MANY" "$recording" "$1" "$2"
@@ -87,6 +98,7 @@ cost "$count" names "etwtool top, names" "$ETWTOOL" top "{}" --batch --speed 0 -
 cost 25 processors "etw_exporter, processors" "${once[@]}"
 cost 100 fields "etwtool stats, fields of events" "$ETWTOOL" stats "{}"
 cost "$((count < 1000 ? 10 : 50))" set "etwtool stats, files of one recording" "$ETWTOOL" stats "{}"
+cost 500 families "etw_exporter, families of a configuration" "$ETW_EXPORTER" --check-config "--config.file={}"
 
 # memory_of_sessions COUNT: the largest resident size of an exporter on the fake ETW with so many sessions besides one.
 memory_of_sessions() {

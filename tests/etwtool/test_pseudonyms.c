@@ -124,6 +124,53 @@ static unsigned same_places(const char *a, const char *b)
 	return same;
 }
 
+/* A program may write UTF-16 where the type of its field is a text of bytes. Every letter would be
+ * a word of its own, and such words stay. */
+static void letters_with_nuls_between_them_are_one_word(void **state)
+{
+	static const struct {
+		const char *text, *same; /* both change to this; NULL: the text stays */
+		size_t size;
+	} cases[] = {
+#define TEXT(text, same) { text, same, sizeof(text) - 1 }
+		TEXT("P\0a\0i\0g\0e\0", "paige"),
+		TEXT("P\0a\0i\0g\0e", "paige"),
+		TEXT("4\0"
+		     "7\0"
+		     "1\0"
+		     "1\0",
+		     "4711"),
+		TEXT("\xc3\xa9\0t\0\xc3\xa9\0",
+		     "\xc3\xa9t\xc3\xa9"), /* UTF-32 in a text of UTF-16 */
+		TEXT("n\0t\0f\0s\0", NULL),
+		TEXT("a\0", NULL),
+#undef TEXT
+	};
+	struct etw_text changed = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		text_clear(&changed);
+		assert_int_equal(pseudonyms_text(pseudonyms, cases[i].text, cases[i].size,
+						 &changed),
+				 cases[i].same != NULL);
+		assert_false(changed.failed);
+		if (cases[i].same) {
+			assert_string_equal(changed.data, of(cases[i].same));
+		} else {
+			assert_int_equal(changed.size, cases[i].size);
+			assert_memory_equal(changed.data, cases[i].text, changed.size);
+		}
+	}
+	/* The strings of a list have NULs between them, too. */
+	text_clear(&changed);
+	assert_true(pseudonyms_text(pseudonyms, "a\0paige\0", 8, &changed));
+	assert_int_equal(changed.size, 13);
+	assert_memory_equal(changed.data, "a", 2);
+	assert_string_equal(changed.data + 2, of("paige"));
+	text_free(&changed);
+}
+
 /*
  * In a text that is spelt in codes, every character would otherwise stay or have a pseudonym of its
  * own, and how often each occurs would say which it is.
@@ -435,6 +482,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_every_windows_has_stays),
 		cmocka_unit_test(numbers_that_may_name_something_change),
+		cmocka_unit_test(letters_with_nuls_between_them_are_one_word),
 		cmocka_unit_test(a_text_in_codes_changes_as_a_whole),
 		cmocka_unit_test(no_end_of_a_long_list_stays),
 		cmocka_unit_test(different_numbers_stay_different),

@@ -13,7 +13,11 @@
 
 #include <cmocka.h>
 
+#include <etw/recording.h>
+
+#include "exporter/pipeline.h"
 #include "exporter/runner.h"
+#include "metrics/registry.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary.h"
@@ -228,6 +232,64 @@ static void a_quiet_service_keeps_its_series(void **state)
 	text_free(&page);
 }
 
+static void count_call(void *context)
+{
+	++*(unsigned *)context;
+}
+
+static void forget_nothing(void *context)
+{
+	(void)context;
+}
+
+/* Half a minute of writes, in dozens of buffers, while the series of their programs fill more than
+ * half of their families. */
+static void label_sets_are_examined_each_ten_seconds_and_not_at_each_buffer(void **state)
+{
+	enum { PROGRAMS = 30, WRITES = 30000 };
+	const struct etw_source_file_options file = { 0 };
+	struct program program;
+	struct pipeline_options options = { .setup = &program.setup, .session = "many" };
+	struct etw_source_statistics statistics;
+	struct etw_error err = { 0 };
+	struct pipeline *pipeline;
+	struct making making;
+	unsigned calls = 0;
+
+	(void)state;
+	begin(&making);
+	for (uint32_t i = 0; i < PROGRAMS; i++) {
+		char image[32];
+
+		snprintf(image, sizeof image, "program%u.exe", (unsigned)i);
+		start(&making, 1000 + 4 * i, image);
+	}
+	for (uint32_t i = 0; i < WRITES; i++) {
+		making.now = SECOND + (int64_t)i * 25 * SECOND / WRITES;
+		write_file(&making, 1000 + 4 * (i % PROGRAMS), 1);
+	}
+	end(&making);
+	program_set_up(&program, "limits: { series_per_family: 50 }\n",
+		       &(struct setup_options){ .no_manifests = true });
+	options.shard = registry_shard(program.setup.registry, false, &err);
+	options.source = etw_source_open_file(making.path, &file, &err);
+	assert_non_null(options.shard);
+	assert_non_null(options.source);
+	pipeline = pipeline_new(&options, &err);
+	assert_non_null(pipeline);
+	shard_attend(options.shard, &(struct shard_owner){ .context = &calls,
+							   .forget_cells = forget_nothing,
+							   .report_alive = count_call });
+	assert_true(pipeline_run(pipeline, &err));
+	etw_source_statistics(options.source, &statistics);
+	assert_true(statistics.buffers > 12);
+	assert_int_equal(calls, 2); /* after 10 and 20 seconds */
+	pipeline_free(pipeline);
+	etw_source_close(options.source);
+	program_close(&program);
+	remove(making.path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +297,7 @@ int main(void)
 		cmocka_unit_test(programs_that_have_just_ended_keep_their_series),
 		cmocka_unit_test(names_that_are_renewed_do_not_hide_a_program_that_lives_on),
 		cmocka_unit_test(a_quiet_service_keeps_its_series),
+		cmocka_unit_test(label_sets_are_examined_each_ten_seconds_and_not_at_each_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

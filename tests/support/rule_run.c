@@ -136,9 +136,9 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 
 static size_t list_families(const struct rule_set *set, struct family *list[8])
 {
-	size_t count = 0;
+	size_t count = 0, at = 0;
 
-	while ((list[count] = rule_set_family(set, count)) != NULL) {
+	while ((list[count] = rule_set_family(set, &at)) != NULL) {
 		assert_true(++count < 8);
 	}
 	return count;

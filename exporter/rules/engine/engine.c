@@ -320,21 +320,35 @@ static bool replace_spans(struct rule_engine *engine, const struct rule_set *for
 	return true;
 }
 
-/* Families that the former set has and the present one lacks. */
-struct left_families {
-	const struct rule_engine *engine;
-	const struct rule_set *former;
+/* Gauges that one set has and another one lacks. */
+struct lone_gauges {
+	const struct shard *shard;
+	struct family **list; /* owned */
+	size_t count;
 };
+
+/* Lists the gauges of a set that the other one lacks. Returns false without memory. */
+static bool list_lone(struct lone_gauges *lone, const struct rule_set *set,
+		      const struct rule_set *other)
+{
+	struct family *family;
+	size_t at = 0;
+
+	lone->list = calloc(set->family_count + 1, sizeof(struct family *));
+	while (lone->list && (family = rule_set_family(set, &at)) != NULL) {
+		if (family_type(family) == FAMILY_GAUGE && !rule_set_has_family(other, family)) {
+			lone->list[lone->count++] = family;
+		}
+	}
+	return lone->list != NULL;
+}
 
 static bool is_left(void *context, const cell *at)
 {
-	const struct left_families *left = context;
-	struct family *family;
+	const struct lone_gauges *left = context;
 
-	for (size_t i = 0; (family = rule_set_family(left->former, i)) != NULL; i++) {
-		if (family_type(family) == FAMILY_GAUGE &&
-		    !rule_set_has_family(left->engine->set, family) &&
-		    family_has_cell(family, left->engine->shard, at)) {
+	for (size_t i = 0; i < left->count; i++) {
+		if (family_has_cell(left->list[i], left->shard, at)) {
 			return true;
 		}
 	}
@@ -343,16 +357,14 @@ static bool is_left(void *context, const cell *at)
 
 /* Removes the values of gauges that the present set lacks. A gauge that the former set lacks starts
  * at 0, even if an earlier set counted it. */
-static void replace_gauges(struct rule_engine *engine, const struct rule_set *former)
+static void replace_gauges(struct rule_engine *engine, struct lone_gauges *left,
+			   const struct lone_gauges *come)
 {
-	struct left_families left = { .engine = engine, .former = former };
-	struct family *family;
-
-	gauges_leave(engine->gauges, is_left, &left);
-	for (size_t i = 0; (family = rule_set_family(engine->set, i)) != NULL; i++) {
-		if (family_type(family) == FAMILY_GAUGE && !rule_set_has_family(former, family)) {
-			family_restart(family, engine->shard);
-		}
+	if (left->count > 0) {
+		gauges_leave(engine->gauges, is_left, left);
+	}
+	for (size_t i = 0; i < come->count; i++) {
+		family_restart(come->list[i], engine->shard);
 	}
 }
 
@@ -360,18 +372,21 @@ bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next
 			 struct etw_error *err)
 {
 	const struct rule_set *former = engine->set;
+	struct lone_gauges left = { .shard = engine->shard }, come = { .count = 0 };
 	bool *reported = calloc(next->rule_count + 1, sizeof *reported);
 
-	if (!reported) {
-		return error_no_memory(err, "rules");
+	if (!reported || !list_lone(&left, former, next) || !list_lone(&come, next, former)) {
+		error_no_memory(err, "rules");
+		goto fail;
 	}
 	engine->set = next;
 	if (!replace_spans(engine, former, err)) {
 		engine->set = former;
-		free(reported);
-		return false;
+		goto fail;
 	}
-	replace_gauges(engine, former);
+	replace_gauges(engine, &left, &come);
+	free(left.list);
+	free(come.list);
 	free(engine->mismatches_reported);
 	engine->mismatches_reported = reported;
 	engine->names_only = names_only;
@@ -383,6 +398,12 @@ bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next
 	engine_publish_spans(engine);
 	engine_publish_gauges(engine);
 	return true;
+
+fail:
+	free(reported);
+	free(left.list);
+	free(come.list);
+	return false;
 }
 
 void rule_engine_reset(struct rule_engine *engine)

@@ -19,18 +19,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "config/config.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/track/durations.h"
 
 struct declared_family *rule_set_find_family(const struct rule_set *set, const char *name)
 {
-	for (size_t i = 0; i < set->family_count; i++) {
-		if (strcmp(set->families[i].metric->name, name) == 0) {
-			return &set->families[i];
+	uint64_t hash = text_hash(name, strlen(name), hash_seed());
+	const uint64_t *index;
+
+	/* If another name has this hash, the name has the next free number. */
+	while ((index = map_find(&set->family_by_name, hash++)) != NULL) {
+		if (strcmp(set->families[*index].metric->name, name) == 0) {
+			return &set->families[*index];
 		}
 	}
 	return NULL;
+}
+
+/* Adds a family whose name the set does not have. Returns NULL without memory. */
+static struct declared_family *add_family(struct rule_set *set, const char *name)
+{
+	uint64_t hash = text_hash(name, strlen(name), hash_seed());
+	uint64_t *index;
+	bool added;
+
+	do {
+		index = map_put(&set->family_by_name, hash++, &added);
+	} while (index && !added);
+	if (!index) {
+		return NULL;
+	}
+	*index = set->family_count;
+	return &set->families[set->family_count++];
 }
 
 static bool same_buckets(const struct metric *a, const struct metric *b)
@@ -178,7 +200,10 @@ static bool declare_metric(struct rule_set *set, const struct collector *collect
 		return false;
 	}
 	if (!declared) {
-		declared = &set->families[set->family_count++];
+		declared = add_family(set, metric->name);
+		if (!declared) {
+			return error_no_memory(err, "the families of collectors");
+		}
 		declared->collector = collector;
 		declared->metric = metric;
 		declared->label_count = metric->rules[0].label_count;
@@ -238,24 +263,21 @@ bool rule_set_declare_families(struct rule_set *set, struct etw_error *err)
 	return declare_all(set, false, err) && good;
 }
 
-struct family *rule_set_family(const struct rule_set *set, size_t index)
+struct family *rule_set_family(const struct rule_set *set, size_t *at)
 {
-	for (size_t i = 0; i < set->family_count; i++) {
-		if (set->families[i].family && index-- == 0) {
-			return set->families[i].family;
-		}
+	struct family *family = NULL;
+
+	while (!family && *at < set->family_count) {
+		family = set->families[(*at)++].family;
 	}
-	return NULL;
+	return family;
 }
 
 bool rule_set_has_family(const struct rule_set *set, const struct family *family)
 {
-	for (size_t i = 0; i < set->family_count; i++) {
-		if (set->families[i].family == family) {
-			return true;
-		}
-	}
-	return false;
+	const struct declared_family *declared = rule_set_find_family(set, family_name(family));
+
+	return declared && declared->family == family;
 }
 
 static bool register_family(const struct rule_set *set, struct declared_family *declared,

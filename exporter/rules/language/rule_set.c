@@ -683,6 +683,7 @@ void rule_set_free(struct rule_set *set)
 	free(set->collectors);
 	free(set->infos);
 	free(set->families);
+	map_done(&set->family_by_name);
 	free(set->rules);
 	free(set->spans);
 	free(set);

@@ -3,6 +3,7 @@
 #ifndef RULES_RULE_SET_H
 #define RULES_RULE_SET_H
 
+#include "base/map.h"
 #include "exporter/rules/language/collector.h"
 #include "exporter/rules/rules.h"
 
@@ -37,6 +38,7 @@ struct rule_set {
 	bool incomplete;
 	struct declared_family *families; /* owned */
 	size_t family_count;
+	struct map family_by_name; /* hash of a name -> index; see rule_set_find_family() */
 	struct active_rule *rules; /* owned; rules of the enabled collectors */
 	size_t rule_count;
 	/* The spans of the rules, each once: spans with the same start, keys, captured labels
