@@ -331,6 +331,7 @@ ULONG consume_open(struct live *live)
 	live->trace = trace;
 	live->closed = false;
 	live->consuming = true;
+	live->real_time_lost = false;
 	os_mutex_unlock(&live->lock);
 	return ERROR_SUCCESS;
 }

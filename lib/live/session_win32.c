@@ -895,16 +895,19 @@ enum etw_restart_reason session_judge(struct live *live, ULONG *status)
 		real_time = real_time && !live->real_time_lost;
 		live->real_time_lost = false;
 		os_mutex_unlock(&live->lock);
-		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end of
-		 * its session, the running one belongs to another program, unless only its
-		 * real-time mode had ended. */
-		if (live->options.logger == ETW_LIVE_NT_KERNEL && real_time && gone) {
-			return ETW_RESTART_STOLEN;
-		}
 		/* One that its controller has started again may have the GUID and the handle of the
 		 * former, as an autologger has; it counts from 0. */
 		if (is_attached(live) && gone) {
 			return ETW_RESTART_STOPPED;
+		}
+		/* The session that the consumer saw end was ours, unless only its real-time mode
+		 * had ended, so this one is not: there is only one NT Kernel Logger, with one GUID,
+		 * and a second exporter of this configuration uses the same GUID, to whose session
+		 * Windows may give the handle of ours. */
+		if (real_time && (live->options.logger == ETW_LIVE_NT_KERNEL ?
+					  gone :
+					  *status == ERROR_SUCCESS)) {
+			return ETW_RESTART_STOLEN;
 		}
 		counters_add(live, counters_generation(live), &properties.base);
 		return ETW_RESTART_ERROR;
