@@ -91,16 +91,16 @@ static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size
 	char text[GUID_TEXT_SIZE + 2], who[SESSION_CHANGES_WHO];
 	const char *label = etw_provider_spec_label(provider, text);
 
+	if (watchdog->refused != ERROR_SUCCESS) {
+		try_refused(live, session, index);
+		return false;
+	}
 	if (watchdog->state == WATCHDOG_GIVEN_UP || is_for_some(provider)) {
 		return true;
 	}
 	if (!running_is_disabled(&guid, session)) {
 		watchdog->state = WATCHDOG_FINE;
 		return true;
-	}
-	if (watchdog->refused != ERROR_SUCCESS) {
-		try_refused(live, session, index);
-		return false;
 	}
 	if (watchdog->state == WATCHDOG_DOUBT) {
 		watchdog->state = WATCHDOG_GIVEN_UP;

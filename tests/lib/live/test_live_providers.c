@@ -439,6 +439,29 @@ static void a_provider_without_a_place_is_enabled_when_there_is_one(void **state
 	etw_provider_spec_done(&spec);
 }
 
+/* Whether Windows reports such a provider as enabled says nothing, but that it refused it does. */
+static void a_provider_for_some_programs_is_enabled_when_there_is_a_place(void **state)
+{
+	struct etw_provider_spec spec;
+	struct fake_etw_session session;
+	struct run *run = *state;
+
+	take_all_places();
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	spec.executables = strdup("a.exe");
+	assert_non_null(spec.executables);
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_other_stop("theirs 0"));
+	WAIT_UNTIL(fake_etw_session("etw_test", &session) && session.providers == 1);
+	assert_true(run_wait_session_event(run, ETW_SESSION_RESTORED));
+	run_stop(run);
+	leave_places(1);
+	run_end(run);
+	etw_provider_spec_done(&spec);
+}
+
 /* EVENT_ENABLE_PROPERTY_* of evntcons.h, Windows SDK. */
 static void properties_reach_windows(void **state)
 {
@@ -819,6 +842,8 @@ int main(void)
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(a_provider_without_a_place_is_said_to_have_none, run_set_up),
 		cmocka_unit_test_setup(a_provider_without_a_place_is_enabled_when_there_is_one,
+				       run_set_up),
+		cmocka_unit_test_setup(a_provider_for_some_programs_is_enabled_when_there_is_a_place,
 				       run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(a_windows_without_containers_has_the_other_properties,
