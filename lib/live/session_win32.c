@@ -34,6 +34,7 @@ enum {
 	STALE_TRIES = 5, /* a stopped session still exists for a moment */
 	STALE_WAIT_MS = 100,
 	QPC_CLOCK = 1,             /* Wnode.ClientContext */
+	BUFFERS_FEWEST = 8,        /* at the start, where memory is short */
 	FREE_CLOCKS_BUILD = 15063, /* Windows 10 1703 */
 };
 
@@ -444,19 +445,43 @@ static struct session_identity first_query(struct live *live, TRACEHANDLE sessio
 	return identity;
 }
 
+/* Returns whether a session with fewer buffers may be started where this one was not. */
+static bool is_short_of_memory(ULONG status)
+{
+	return status == ERROR_NO_SYSTEM_RESOURCES || status == ERROR_NOT_ENOUGH_MEMORY ||
+	       status == ERROR_OUTOFMEMORY;
+}
+
 /* Calls StartTraceW(). A session of the same name that is left over, or that may be replaced, is
- * stopped first. */
+ * stopped first. Windows allocates the smallest number of buffers at the start; where it has no
+ * memory for them, the session begins with a few and grows when it needs more. */
 static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 			 struct session_properties *properties)
 {
+	bool fewer = false;
+
 	for (unsigned tries = 0;; tries++) {
 		ULONG status;
 
 		fill_properties(live, mode, kernel_flags_of(live) & ~(uint32_t)LATE_FLAGS,
 				properties);
+		if (fewer) {
+			properties->base.MinimumBuffers = BUFFERS_FEWEST;
+		}
 		status = StartTraceW(session, live->wide_name, &properties->base);
-
-		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
+		if (!fewer && live->buffers_min > BUFFERS_FEWEST && is_short_of_memory(status)) {
+			fewer = true;
+			continue;
+		}
+		if (fewer && status == ERROR_SUCCESS) {
+			live_report(live, ETW_SESSION_PROVIDER_FAILED,
+				    "Windows has no memory for the first %lu buffers of %lu KB: "
+				    "the session begins with %lu",
+				    (unsigned long)live->buffers_min,
+				    (unsigned long)(live->options.buffer_size_bytes / 1024),
+				    (unsigned long)properties->base.MinimumBuffers);
+		}
+		if (status != ERROR_ALREADY_EXISTS || tries >= STALE_TRIES ||
 		    (live->options.logger == ETW_LIVE_NT_KERNEL && !live->options.takeover)) {
 			return status;
 		}
