@@ -929,9 +929,9 @@ enum etw_restart_reason session_judge(struct live *live, ULONG *status)
 		 * had ended, so this one is not: there is only one NT Kernel Logger, with one GUID,
 		 * and a second exporter of this configuration uses the same GUID, to whose session
 		 * Windows may give the handle of ours. */
-		if (real_time && (live->options.logger == ETW_LIVE_NT_KERNEL ?
-					  gone :
-					  *status == ERROR_SUCCESS)) {
+		if (real_time &&
+		    (live->options.logger == ETW_LIVE_NT_KERNEL ? gone :
+								  *status == ERROR_SUCCESS)) {
 			return ETW_RESTART_STOLEN;
 		}
 		counters_add(live, counters_generation(live), &properties.base);

@@ -373,11 +373,10 @@ bool fake_etw_other_steal(const char *name)
 		GUID guid = session->guid;
 
 		fake_session_stop(session, fake.options.other_pid);
-		done = other_start(name, mode,
-				   (mode & EVENT_TRACE_SYSTEM_LOGGER_MODE) != 0 ?
-					   EVENT_TRACE_FLAG_PROCESS :
-					   0,
-				   fake.options.fixed_guids ? &guid : NULL);
+		done = other_start(
+			name, mode,
+			(mode & EVENT_TRACE_SYSTEM_LOGGER_MODE) != 0 ? EVENT_TRACE_FLAG_PROCESS : 0,
+			fake.options.fixed_guids ? &guid : NULL);
 	}
 	fake_unlock();
 	return done;

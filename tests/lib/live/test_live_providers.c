@@ -843,8 +843,8 @@ int main(void)
 		cmocka_unit_test_setup(a_provider_without_a_place_is_said_to_have_none, run_set_up),
 		cmocka_unit_test_setup(a_provider_without_a_place_is_enabled_when_there_is_one,
 				       run_set_up),
-		cmocka_unit_test_setup(a_provider_for_some_programs_is_enabled_when_there_is_a_place,
-				       run_set_up),
+		cmocka_unit_test_setup(
+			a_provider_for_some_programs_is_enabled_when_there_is_a_place, run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(a_windows_without_containers_has_the_other_properties,
 				       run_reset),
