@@ -395,17 +395,26 @@ static bool open_history(struct app *app, struct etw_error *err)
 	return app->history != NULL;
 }
 
+/* Returns the addresses of the command line, otherwise those of the configuration. */
+static const char *const *addresses_of(const struct app *app, size_t *count)
+{
+	const struct options *options = &app->options;
+	const struct config *config = app->setup.config;
+	bool given = options->listen_address_count > 0;
+
+	*count = given ? options->listen_address_count : config->listen_address_count;
+	return given ? options->listen_addresses : (const char *const *)config->listen_addresses;
+}
+
 static bool start_server(struct app *app, struct etw_error *err)
 {
 	const struct options *options = &app->options;
 	const struct config *config = app->setup.config;
-	const char *const *configured = (const char *const *)config->listen_addresses;
+	size_t address_count;
+	const char *const *addresses = addresses_of(app, &address_count);
 	const struct http_options http = {
-		.listen_addresses = options->listen_address_count ? options->listen_addresses :
-								    configured,
-		.listen_address_count = options->listen_address_count ?
-						options->listen_address_count :
-						config->listen_address_count,
+		.listen_addresses = addresses,
+		.listen_address_count = address_count,
 		.allowed = options->allowed_count ? options->allowed :
 						    (const char *const *)config->allowed,
 		.allowed_count = options->allowed_count ? options->allowed_count :
@@ -465,6 +474,8 @@ static const char *wait_for_stop(struct app *app)
 static bool serve(struct app *app, struct etw_error *err)
 {
 	bool live = app->options.runner.path_count == 0;
+	size_t address_count;
+	const char *const *addresses = addresses_of(app, &address_count);
 
 	log_start(LOG_INFO, app);
 	service_move_to(PHASE_STARTING);
@@ -478,6 +489,11 @@ static bool serve(struct app *app, struct etw_error *err)
 	/* Signals are caught before sessions start, because from then on every end of the program
 	 * must stop the sessions. */
 	if (app->options.service != SERVICE_RUN && !os_stop_catch(err)) {
+		return false;
+	}
+	/* Another exporter that runs already has the port, and sessions of the same names, which
+	 * must not be taken from it by a program that ends at once. */
+	if (live && etw_here(NULL) && !http_check_listen(addresses, address_count, err)) {
 		return false;
 	}
 	if (live && !open_sources(app, err)) {

@@ -241,20 +241,37 @@ static bool listen_on(const char *text, socket_handle *listener, struct etw_erro
 
 /* Opens the listeners. On failure the array has those that were opened, and the caller closes
  * them. */
-static bool open_listeners(const struct http_options *options, socket_handle *listeners,
-			   size_t *count, struct etw_error *err)
+static bool open_listeners(const char *const *addresses, size_t address_count,
+			   socket_handle *listeners, size_t *count, struct etw_error *err)
 {
-	if (options->listen_address_count == 0 || options->listen_address_count > ADDRESSES_MAX) {
+	if (address_count == 0 || address_count > ADDRESSES_MAX) {
 		return error_set(err, ETW_ERROR_CONFIG,
-				 "%zu listen addresses; 1 to %d are possible",
-				 options->listen_address_count, ADDRESSES_MAX);
+				 "%zu listen addresses; 1 to %d are possible", address_count,
+				 ADDRESSES_MAX);
 	}
-	for (; *count < options->listen_address_count; ++*count) {
-		if (!listen_on(options->listen_addresses[*count], &listeners[*count], err)) {
+	for (; *count < address_count; ++*count) {
+		if (!listen_on(addresses[*count], &listeners[*count], err)) {
 			return false;
 		}
 	}
 	return true;
+}
+
+bool http_check_listen(const char *const *addresses, size_t count, struct etw_error *err)
+{
+	socket_handle listeners[ADDRESSES_MAX];
+	size_t opened = 0;
+	bool good;
+
+	if (!sockets_start(err)) {
+		return false;
+	}
+	good = open_listeners(addresses, count, listeners, &opened, err);
+	while (opened > 0) {
+		socket_close(listeners[--opened]);
+	}
+	sockets_stop();
+	return good;
 }
 
 static bool parse_allowed(const struct http_options *options, struct address_range *ranges,
@@ -368,7 +385,8 @@ static bool open_reception(struct http_server *server, const struct http_options
 		return error_no_memory(err, "the web server");
 	}
 	if (parse_allowed(options, allowed, err) &&
-	    open_listeners(options, listeners, &reception.listener_count, err)) {
+	    open_listeners(options->listen_addresses, options->listen_address_count, listeners,
+			   &reception.listener_count, err)) {
 		server->reception = reception_new(&reception, err);
 	}
 	server->listener_count = reception.listener_count;

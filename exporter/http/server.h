@@ -92,6 +92,9 @@ struct http_options {
 
 struct http_server; /* opaque */
 
+/* Returns whether the addresses can be listened on now; nothing stays open. */
+bool http_check_listen(const char *const *addresses, size_t count, struct etw_error *err);
+
 /* Starts the server. The registry is borrowed until http_stop(); the etw_exporter_scrape* families
  * are added to it. */
 struct http_server *http_start(const struct http_options *options, struct registry *registry,

@@ -13,12 +13,14 @@
 
 /* ---- account lookup ---- */
 
-#define IDLE_NS (UINT64_C(3600) * 1000000000) /* a wait that a wake ends */
+#define IDLE_NS  (UINT64_C(3600) * 1000000000) /* a wait that a wake ends */
+#define AGAIN_NS (UINT64_C(600) * 1000000000)
 
 struct account {
 	char *sid;  /* owned */
 	char *name; /* owned; NULL: none, or not answered yet */
 	bool answered;
+	uint64_t again_ns; /* when one without a name is asked for again */
 };
 
 struct account_lookup {
@@ -32,7 +34,10 @@ struct account_lookup {
 	struct account *accounts; /* owned, as are its texts */
 	size_t count, capacity;
 	size_t next;   /* the first account that is not answered */
-	bool busy;     /* the thread is in find() */
+	uint32_t late; /* accounts that got a name after they had none */
+	uint64_t again_after_ns;
+	bool busy;     /* the thread is in find() … */
+	bool again;    /* … for an account that was answered before */
 	bool stopping; /* the thread shall end */
 	bool deserted; /* and free everything */
 };
@@ -49,34 +54,68 @@ static void free_all(struct account_lookup *lookup)
 	free(lookup);
 }
 
-/* Answers the next account. The mutex is locked before and after. */
-static void answer(struct account_lookup *lookup)
+/* Answers an account: the next one, or again one without a name. The mutex is locked before and
+ * after. */
+static void answer(struct account_lookup *lookup, size_t i)
 {
-	const char *sid = lookup->accounts[lookup->next].sid; /* accounts are only added */
+	const char *sid = lookup->accounts[i].sid; /* accounts are only added */
+	struct account *account;
 	char *name;
 
 	lookup->busy = true;
+	lookup->again = i != lookup->next;
 	os_mutex_unlock(&lookup->mutex);
 	name = lookup->find(sid);
 	os_mutex_lock(&lookup->mutex);
-	lookup->busy = false;
-	lookup->accounts[lookup->next].name = name;
-	lookup->accounts[lookup->next].answered = true;
-	lookup->next++;
+	account = &lookup->accounts[i];
+	account->name = name;
+	account->again_ns = os_monotonic_ns() + lookup->again_after_ns;
+	if (lookup->again) {
+		lookup->late += name != NULL;
+	} else {
+		account->answered = true;
+		lookup->next++;
+	}
+	lookup->busy = lookup->again = false;
 	os_condition_wake_all(&lookup->changed);
+}
+
+/* Returns the account to ask for now; SIZE_MAX if there is none before *until_ns. */
+static size_t due_account(const struct account_lookup *lookup, uint64_t *until_ns)
+{
+	uint64_t now = os_monotonic_ns();
+
+	*until_ns = now + IDLE_NS;
+	if (lookup->next < lookup->count) {
+		return lookup->next;
+	}
+	for (size_t i = 0; i < lookup->count; i++) {
+		const struct account *account = &lookup->accounts[i];
+
+		if (!account->name && account->again_ns <= now) {
+			return i;
+		}
+		if (!account->name && account->again_ns < *until_ns) {
+			*until_ns = account->again_ns;
+		}
+	}
+	return SIZE_MAX;
 }
 
 static void run(void *context)
 {
 	struct account_lookup *lookup = context;
+	uint64_t until_ns;
 	bool deserted;
 
 	os_mutex_lock(&lookup->mutex);
 	while (!lookup->stopping) {
-		if (lookup->next < lookup->count) {
-			answer(lookup);
+		size_t due = due_account(lookup, &until_ns);
+
+		if (due != SIZE_MAX) {
+			answer(lookup, due);
 		} else {
-			os_condition_wait(&lookup->changed, &lookup->mutex, IDLE_NS);
+			os_condition_wait_until(&lookup->changed, &lookup->mutex, until_ns);
 		}
 	}
 	deserted = lookup->deserted;
@@ -95,9 +134,17 @@ struct account_lookup *account_lookup_new(char *(*find)(const char *sid), struct
 		return NULL;
 	}
 	lookup->find = find;
+	lookup->again_after_ns = AGAIN_NS;
 	os_mutex_init(&lookup->mutex);
 	os_condition_init(&lookup->changed);
 	return lookup;
+}
+
+void account_lookup_again_after(struct account_lookup *lookup, uint64_t again_after_ns)
+{
+	os_mutex_lock(&lookup->mutex);
+	lookup->again_after_ns = again_after_ns;
+	os_mutex_unlock(&lookup->mutex);
 }
 
 void account_lookup_free(struct account_lookup *lookup)
@@ -161,6 +208,7 @@ enum account_answer account_lookup_ask(struct account_lookup *lookup, const char
 	uint64_t deadline_ns = os_monotonic_ns() + wait_ns;
 	size_t i, count;
 
+	*number = NO_ACCOUNT;
 	if (!lookup->started) {
 		lookup->started = os_thread_start(&lookup->thread, run, lookup, NULL);
 		if (!lookup->started) {
@@ -171,7 +219,8 @@ enum account_answer account_lookup_ask(struct account_lookup *lookup, const char
 	count = lookup->count;
 	i = find_or_add(lookup, sid, size);
 	/* Only a new account is waited for: many processes may run as one that has no answer. */
-	while (lookup->count > count && i == lookup->next && !lookup->accounts[i].answered &&
+	while (lookup->count > count && i == lookup->next && !lookup->again &&
+	       !lookup->accounts[i].answered &&
 	       os_condition_wait_until(&lookup->changed, &lookup->mutex, deadline_ns)) {
 	}
 	if (i == SIZE_MAX) {
@@ -180,19 +229,20 @@ enum account_answer account_lookup_ask(struct account_lookup *lookup, const char
 		result = lookup->accounts[i].name ? ACCOUNT_FOUND : ACCOUNT_HAS_NO_NAME;
 		text_add_string(name, lookup->accounts[i].name ? lookup->accounts[i].name : "");
 	}
-	*number = (uint32_t)i;
+	*number = i != SIZE_MAX ? (uint32_t)i : NO_ACCOUNT;
 	os_mutex_unlock(&lookup->mutex);
 	return result;
 }
 
 /* Returns how many accounts have their answers, which come in the order of their numbers: those
- * with lower numbers have one. */
-static uint32_t account_lookup_answered(struct account_lookup *lookup)
+ * with lower numbers have one. *late: how many got a name after they had none. */
+static uint32_t account_lookup_answered(struct account_lookup *lookup, uint32_t *late)
 {
 	uint32_t answered;
 
 	os_mutex_lock(&lookup->mutex);
 	answered = (uint32_t)lookup->next;
+	*late = lookup->late;
 	os_mutex_unlock(&lookup->mutex);
 	return answered;
 }
@@ -468,6 +518,7 @@ static void name_owner(struct identities *identities, struct identity *identity,
 	const char *sid = identity->texts + identity->image_size + identity->path_size + 2;
 	enum account_answer answer = ACCOUNT_HAS_NO_NAME;
 
+	identity->account = NO_ACCOUNT;
 	text_clear(name);
 	if (accounts_well_known(sid, identity->sid_size, name)) {
 		answer = ACCOUNT_FOUND;
@@ -480,33 +531,38 @@ static void name_owner(struct identities *identities, struct identity *identity,
 		text_add(name, sid, identity->sid_size);
 	}
 	identity->owner_pending = answer == ACCOUNT_PENDING;
-	identities->pending |= identity->owner_pending;
+	identity->owner_nameless = answer == ACCOUNT_HAS_NO_NAME && identity->account != NO_ACCOUNT;
+	identities->pending |= identity->owner_pending || identity->owner_nameless;
 	identity->owner = name->failed ? INTERN_NONE :
 					 intern_add(identities->strings, name->data, name->size);
 }
 
 void identities_find_pending_owners(struct identities *identities)
 {
-	uint32_t answered = identities->pending ? account_lookup_answered(identities->lookup) : 0;
+	uint32_t late = identities->late;
+	uint32_t answered =
+		identities->pending ? account_lookup_answered(identities->lookup, &late) : 0;
+	bool named = late != identities->late;
 
 	/* Every process that starts comes here, so without an answer this must cost nothing. */
-	if (answered == identities->answered || !identities->pending) {
+	if ((answered == identities->answered && !named) || !identities->pending) {
 		return;
 	}
 	identities->answered = answered;
+	identities->late = late;
 	identities->pending = false;
 	for (size_t i = 1; i < identities->count; i++) {
 		struct identity *identity = &identities->rows[i];
 
-		if (!identity->owner_pending || !identity->texts) {
+		if (!identity->texts) {
 			continue;
 		}
-		if (identity->account < answered) {
+		if ((identity->owner_pending && identity->account < answered) ||
+		    (identity->owner_nameless && named)) {
 			name_owner(identities, identity, 0);
 			identities->names_came = true;
-		} else {
-			identities->pending = true;
 		}
+		identities->pending |= identity->owner_pending || identity->owner_nameless;
 	}
 }
 

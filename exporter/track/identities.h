@@ -22,7 +22,9 @@
 /*
  * Asks the machine for the names of accounts, for live sessions. Windows may have to ask a domain
  * controller, which can take long, so a thread asks, and the consumer waits for a moment only. Each
- * SID is asked for once. The functions belong to one consumer.
+ * SID is asked for once, and one without a name again every ten minutes: Windows says the same of
+ * an account that does not exist and of a network that does not answer ("LookupAccountSidW
+ * function", Microsoft Learn), as when the machine starts. The functions belong to one consumer.
  */
 
 struct account_lookup; /* opaque */
@@ -32,18 +34,21 @@ enum { ACCOUNTS_MOST = 4096 }; /* most SIDs that are remembered; further ones ar
 /* find: returns the name of the account with this SID, allocated, or NULL if it has none; it runs
  * on the thread and may take any time. */
 struct account_lookup *account_lookup_new(char *(*find)(const char *sid), struct etw_error *err);
+/* For tests: in place of ten minutes. Call it before the first account_lookup_ask(). */
+void account_lookup_again_after(struct account_lookup *lookup, uint64_t again_after_ns);
 /* Does not wait for a call of find() that has not returned. */
 void account_lookup_free(struct account_lookup *lookup);
 
 enum account_answer {
 	ACCOUNT_FOUND,
-	ACCOUNT_HAS_NO_NAME,
-	ACCOUNT_PENDING, /* ask again later */
+	ACCOUNT_HAS_NO_NAME, /* it may get one later */
+	ACCOUNT_PENDING,     /* ask again later */
 };
 
 /* Adds the name of the account. wait_ns: how long to wait for a SID that was not asked for before;
- * while the thread looks up another account, the function does not wait. ACCOUNT_PENDING: *number
- * is that of the account. */
+ * while the thread looks up another account, the function does not wait. *number becomes that of
+ * the account; NO_ACCOUNT if there is no room for it. */
+#define NO_ACCOUNT UINT32_MAX
 enum account_answer account_lookup_ask(struct account_lookup *lookup, const char *sid, size_t size,
 				       uint64_t wait_ns, struct etw_text *name, uint32_t *number);
 
@@ -88,8 +93,9 @@ struct identity {
 	/* Label ids of the account and of its SID; INTERN_NONE: not known, or not asked for. */
 	uint32_t owner, owner_sid;
 	uint32_t terminal_session; /* or NO_TERMINAL_SESSION */
-	uint32_t account;          /* number of the account whose name is pending */
+	uint32_t account;          /* number of the account, or NO_ACCOUNT */
 	bool owner_pending;        /* owner is the SID, until the machine gives the name */
+	bool owner_nameless;       /* likewise, but the machine has given none so far */
 	bool in_use;          /* it has a process; otherwise parent_id is the next free number */
 	bool marked, running; /* of a sweep */
 };
@@ -102,17 +108,18 @@ struct identities {
 	bool keeps;
 	bool owners;                   /* whether owners are asked for */
 	struct account_lookup *lookup; /* borrowed; NULL: only well-known accounts have names */
-	bool pending;                  /* some owner's name is pending */
-	uint32_t answered;             /* accounts with an answer when owners were last looked for */
-	bool names_came;               /* a pending name has come; the reader resets it */
-	struct identity *rows;         /* owned; row 0 is that of no process */
-	size_t count, capacity;        /* rows, free ones included */
-	uint32_t free;                 /* first free number; 0: none */
+	bool pending;                  /* some owner's name is pending, or may come later */
+	uint32_t answered;        /* accounts with an answer when owners were last looked for */
+	uint32_t late;            /* accounts that had got a name late by then */
+	bool names_came;          /* a pending name has come; the reader resets it */
+	struct identity *rows;    /* owned; row 0 is that of no process */
+	size_t count, capacity;   /* rows, free ones included */
+	uint32_t free;            /* first free number; 0: none */
 	size_t used, sweep_at;    /* rows in use, and how many of them make a sweep worthwhile */
 	size_t bytes, bytes_most; /* of texts */
-	size_t offered;           /* bytes of all texts since the last sweep, refused ones included */
-	uint64_t asks;            /* calls of account_lookup_ask(), for tests */
-	uint64_t refused;         /* command lines and names for which there was no room */
+	size_t offered;   /* bytes of all texts since the last sweep, refused ones included */
+	uint64_t asks;    /* calls of account_lookup_ask(), for tests */
+	uint64_t refused; /* command lines and names for which there was no room */
 	const struct process_names *rules; /* borrowed; NULL: none */
 	struct regex_matcher *matcher;     /* owned; NULL until rules exist */
 	struct etw_text scratch;           /* owned */

@@ -287,6 +287,7 @@ static bool use_clock_of(struct live *live, ULONG type)
 {
 	struct etw_source_clock *clock = &live->source.facts.clock;
 
+	live->obstacle = NULL;
 	if (type == ETW_CLOCK_SYSTEM_TIME && !live->sink) {
 		consume_system_clock(clock);
 		consume_use_clock(live, clock);
@@ -295,8 +296,9 @@ static bool use_clock_of(struct live *live, ULONG type)
 	if (type != 0 && type != (ULONG)clock->type) {
 		live->obstacle = type == ETW_CLOCK_CPU_CYCLE ?
 					 "its clock is the cycle counter of the processor" :
-					 "its clock is another one than that of the session which "
-					 "ran at the start; restart the program";
+					 "its clock is another one than at the start of the "
+					 "program, or than the default if no such session ran "
+					 "then; restart the program";
 		return false;
 	}
 	return true;
@@ -331,6 +333,7 @@ ULONG consume_open(struct live *live)
 	live->trace = trace;
 	live->closed = false;
 	live->consuming = true;
+	live->real_time_lost = false;
 	os_mutex_unlock(&live->lock);
 	return ERROR_SUCCESS;
 }

@@ -84,6 +84,25 @@ static bool wide_executables(const struct etw_provider_spec *provider,
 	return live_wide(provider->executables, names, ETW_PROVIDER_EXECUTABLES_MAX + 1);
 }
 
+/* Reports that an earlier entry of the list is the same provider, by its name or by its GUID:
+ * Windows uses the settings of the later call ("EnableTraceEx2 function"). */
+static void report_repeated(const struct live *live, const struct provider_list *list, size_t index)
+{
+	char first[GUID_TEXT_SIZE + 2], second[GUID_TEXT_SIZE + 2];
+
+	for (size_t i = 0; i < index; i++) {
+		if (etw_guid_equal(&list->providers[i].guid, &list->providers[index].guid)) {
+			live_report(
+				live, ETW_SESSION_PROVIDER_FAILED,
+				"provider %s is the same as %s: only the settings of the latter "
+				"are used",
+				etw_provider_spec_label(&list->providers[i], first),
+				etw_provider_spec_label(&list->providers[index], second));
+			return;
+		}
+	}
+}
+
 static bool resolve(const struct live *live, struct provider_list *list, struct etw_error *err)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -105,6 +124,7 @@ static bool resolve(const struct live *live, struct provider_list *list, struct 
 		    !registered_guid(live, provider->name, &provider->guid, err)) {
 			return false;
 		}
+		report_repeated(live, list, i);
 	}
 	return true;
 }

@@ -216,7 +216,7 @@ struct live {
 	ULONG mode;             /* mode that Windows reported after the start; 0: none */
 	bool mode_reported;     /* reported that Windows left out modes */
 	bool providers_enabled; /* in the running session */
-	bool real_time_lost;    /* the watcher saw it, and the consumer still runs */
+	bool real_time_lost;    /* the watcher saw it since the consumer began */
 	bool drained;           /* session_drain() was called for the running session */
 	bool consuming;         /* ProcessTrace() runs or is about to be called */
 	bool closed;            /* the handle `trace` is closed */

@@ -91,16 +91,16 @@ static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size
 	char text[GUID_TEXT_SIZE + 2], who[SESSION_CHANGES_WHO];
 	const char *label = etw_provider_spec_label(provider, text);
 
+	if (watchdog->refused != ERROR_SUCCESS) {
+		try_refused(live, session, index);
+		return false;
+	}
 	if (watchdog->state == WATCHDOG_GIVEN_UP || is_for_some(provider)) {
 		return true;
 	}
 	if (!running_is_disabled(&guid, session)) {
 		watchdog->state = WATCHDOG_FINE;
 		return true;
-	}
-	if (watchdog->refused != ERROR_SUCCESS) {
-		try_refused(live, session, index);
-		return false;
 	}
 	if (watchdog->state == WATCHDOG_DOUBT) {
 		watchdog->state = WATCHDOG_GIVEN_UP;
@@ -444,9 +444,13 @@ static void handle_end(struct live *live, ULONG status)
 {
 	enum etw_restart_reason reason = session_judge(live, &status);
 	char text[160], who[SESSION_CHANGES_WHO];
+	struct etw_error err;
 
 	counters_restart(live, reason);
-	if (reason == ETW_RESTART_ERROR) {
+	if (reason == ETW_RESTART_ERROR && live->obstacle) {
+		session_error(live, "consumed", status, &err);
+		live_report(live, ETW_SESSION_NOT_RESTARTED, "%s", err.text);
+	} else if (reason == ETW_RESTART_ERROR) {
 		live_report(live, ETW_SESSION_LOST, "%s", live_error_text(status, text));
 	} else {
 		live_report(live, is_attached(live) ? ETW_SESSION_ABSENT : ETW_SESSION_LOST,

@@ -34,6 +34,7 @@ enum {
 	STALE_TRIES = 5, /* a stopped session still exists for a moment */
 	STALE_WAIT_MS = 100,
 	QPC_CLOCK = 1,             /* Wnode.ClientContext */
+	BUFFERS_FEWEST = 8,        /* at the start, where memory is short */
 	FREE_CLOCKS_BUILD = 15063, /* Windows 10 1703 */
 };
 
@@ -444,19 +445,43 @@ static struct session_identity first_query(struct live *live, TRACEHANDLE sessio
 	return identity;
 }
 
+/* Returns whether a session with fewer buffers may be started where this one was not. */
+static bool is_short_of_memory(ULONG status)
+{
+	return status == ERROR_NO_SYSTEM_RESOURCES || status == ERROR_NOT_ENOUGH_MEMORY ||
+	       status == ERROR_OUTOFMEMORY;
+}
+
 /* Calls StartTraceW(). A session of the same name that is left over, or that may be replaced, is
- * stopped first. */
+ * stopped first. Windows allocates the smallest number of buffers at the start; where it has no
+ * memory for them, the session begins with a few and grows when it needs more. */
 static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 			 struct session_properties *properties)
 {
+	bool fewer = false;
+
 	for (unsigned tries = 0;; tries++) {
 		ULONG status;
 
 		fill_properties(live, mode, kernel_flags_of(live) & ~(uint32_t)LATE_FLAGS,
 				properties);
+		if (fewer) {
+			properties->base.MinimumBuffers = BUFFERS_FEWEST;
+		}
 		status = StartTraceW(session, live->wide_name, &properties->base);
-
-		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
+		if (!fewer && live->buffers_min > BUFFERS_FEWEST && is_short_of_memory(status)) {
+			fewer = true;
+			continue;
+		}
+		if (fewer && status == ERROR_SUCCESS) {
+			live_report(live, ETW_SESSION_PROVIDER_FAILED,
+				    "Windows has no memory for the first %lu buffers of %lu KB: "
+				    "the session begins with %lu",
+				    (unsigned long)live->buffers_min,
+				    (unsigned long)(live->options.buffer_size_bytes / 1024),
+				    (unsigned long)properties->base.MinimumBuffers);
+		}
+		if (status != ERROR_ALREADY_EXISTS || tries >= STALE_TRIES ||
 		    (live->options.logger == ETW_LIVE_NT_KERNEL && !live->options.takeover)) {
 			return status;
 		}
@@ -895,16 +920,19 @@ enum etw_restart_reason session_judge(struct live *live, ULONG *status)
 		real_time = real_time && !live->real_time_lost;
 		live->real_time_lost = false;
 		os_mutex_unlock(&live->lock);
-		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end of
-		 * its session, the running one belongs to another program, unless only its
-		 * real-time mode had ended. */
-		if (live->options.logger == ETW_LIVE_NT_KERNEL && real_time && gone) {
-			return ETW_RESTART_STOLEN;
-		}
 		/* One that its controller has started again may have the GUID and the handle of the
 		 * former, as an autologger has; it counts from 0. */
 		if (is_attached(live) && gone) {
 			return ETW_RESTART_STOPPED;
+		}
+		/* The session that the consumer saw end was ours, unless only its real-time mode
+		 * had ended, so this one is not: there is only one NT Kernel Logger, with one GUID,
+		 * and a second exporter of this configuration uses the same GUID, to whose session
+		 * Windows may give the handle of ours. */
+		if (real_time &&
+		    (live->options.logger == ETW_LIVE_NT_KERNEL ? gone :
+								  *status == ERROR_SUCCESS)) {
+			return ETW_RESTART_STOLEN;
 		}
 		counters_add(live, counters_generation(live), &properties.base);
 		return ETW_RESTART_ERROR;

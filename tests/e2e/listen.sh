@@ -23,6 +23,14 @@ if [ -e /proc/net/if_inet6 ] && grep -q ' lo$' /proc/net/if_inet6; then
 fi
 end_exporter
 
+# ---- an address in use: another exporter may have sessions of the same names, and they stay ----
+start_exporter --replay.file="$work/sample.etl"
+FAKE_OTHER_SESSION=etw_exporter "$EXPORTER_ON_FAKE" --web.listen-address="127.0.0.1:$(ports)" </dev/null >/dev/null 2>"$work/err" &&
+	fail "two exporters on one port"
+grep -q 'cannot listen on 127\.0\.0\.1:' "$work/err" || fail "an address in use: $(cat "$work/err")"
+! grep -q 'left over' "$work/err" || fail "a program that cannot listen stopped a session: $(cat "$work/err")"
+end_exporter
+
 # ---- --web.allow ----
 start_exporter --web.allow=192.0.2.0/24 --replay.file="$work/sample.etl"
 ! healthy "$url" 2>/dev/null || fail "an address outside --web.allow was answered"

@@ -242,7 +242,8 @@ void fake_etw_hold_consumer(const char *name, bool hold)
 
 /* --- another program --- */
 
-static bool other_start(const char *name, uint32_t mode, uint32_t flags)
+/* guid: of the session; NULL: that of no other one, or of its name. */
+static bool other_start(const char *name, uint32_t mode, uint32_t flags, const GUID *guid)
 {
 	struct {
 		EVENT_TRACE_PROPERTIES base;
@@ -257,6 +258,9 @@ static bool other_start(const char *name, uint32_t mode, uint32_t flags)
 						   (ULONG)text_hash_nocase(name, strlen(name), 0) :
 						   (ULONG)++fake.next_handle;
 	properties.base.Wnode.Guid.Data2 = 0x0bad;
+	if (guid) {
+		properties.base.Wnode.Guid = *guid;
+	}
 	properties.base.LogFileMode = mode;
 	properties.base.EnableFlags = flags;
 	return fake_wide_from_utf8(name, wide, FAKE_NAME + 1) &&
@@ -268,7 +272,7 @@ bool fake_etw_other_start(const char *name, uint32_t mode, uint32_t flags)
 	bool done;
 
 	fake_lock();
-	done = other_start(name, mode, flags);
+	done = other_start(name, mode, flags, NULL);
 	fake_unlock();
 	return done;
 }
@@ -366,12 +370,13 @@ bool fake_etw_other_steal(const char *name)
 	session = fake_session_by_utf8(name);
 	if (session) {
 		uint32_t mode = session->mode;
+		GUID guid = session->guid;
 
 		fake_session_stop(session, fake.options.other_pid);
-		done = other_start(name, mode,
-				   (mode & EVENT_TRACE_SYSTEM_LOGGER_MODE) != 0 ?
-					   EVENT_TRACE_FLAG_PROCESS :
-					   0);
+		done = other_start(
+			name, mode,
+			(mode & EVENT_TRACE_SYSTEM_LOGGER_MODE) != 0 ? EVENT_TRACE_FLAG_PROCESS : 0,
+			fake.options.fixed_guids ? &guid : NULL);
 	}
 	fake_unlock();
 	return done;

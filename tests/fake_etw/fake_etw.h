@@ -68,9 +68,10 @@ struct fake_etw_options {
 			      to no session; the modes of the others do not */
 	bool other_guid;   /* QUERY answers another GUID than StartTraceW was given */
 	bool reused_handles; /* a session gets the handle of the previous one in its place */
-	bool fixed_guids; /* a session of another program that is started again has the same GUID,
-			     as autologgers have */
+	bool fixed_guids; /* a session of another program that is started again, or that takes the
+			     place of one, has the same GUID, as autologgers have */
 	enum fake_etw_mask_gain mask_gain; /* FAKE_ETW_MASKS_STAY */
+	uint64_t memory_kb;      /* enough; the most that the first buffers of a session may take */
 	uint32_t stripped_modes; /* 0; modes that StartTraceW removes from every session */
 	uint32_t refused_modes;  /* 0; modes for which StartTraceW returns 87 */
 	bool close_drops; /* CloseTrace drops buffers that ProcessTrace has not begun to deliver */

@@ -327,6 +327,12 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 			(session->mode & EVENT_TRACE_USE_MS_FLUSH_TIMER) != 0 ? 1000 : 1;
 	}
 	set_buffers(session, properties);
+	if (fake.options.memory_kb != 0 &&
+	    (uint64_t)session->allocated * session->buffer_size_kb > fake.options.memory_kb) {
+		session->used = false;
+		free_lists(session);
+		return ERROR_NO_SYSTEM_RESOURCES;
+	}
 	if (names_file(properties)) {
 		error = fake_log_open(session, (const WCHAR *)((const char *)properties +
 							       properties->LogFileNameOffset));

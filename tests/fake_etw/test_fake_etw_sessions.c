@@ -136,6 +136,22 @@ static void numbers_that_make_no_sense_are_overwritten(void **state)
 	assert_int_equal(session.minimum_buffers, 2);
 }
 
+static void first_buffers_need_memory(void **state)
+{
+	static const struct fake_etw_options machine = { .memory_kb = 1024 };
+	struct recorder_properties properties;
+
+	(void)state;
+	fake_etw_reset(&machine);
+	recorder_properties(&properties, false);
+	properties.base.BufferSize = 64;
+	properties.base.MinimumBuffers = 17;
+	properties.base.MaximumBuffers = 100;
+	assert_int_equal(start_with(&properties, u"test"), ERROR_NO_SYSTEM_RESOURCES);
+	properties.base.MinimumBuffers = 16;
+	assert_int_equal(start_with(&properties, u"test"), 0);
+}
+
 static void a_session_needs_somewhere_to_write(void **state)
 {
 	struct recorder_properties properties;
@@ -920,6 +936,7 @@ int main(void)
 		ROW(lengths_must_be_right),
 		ROW(starting_returns_the_properties_of_the_session),
 		ROW(numbers_that_make_no_sense_are_overwritten),
+		ROW(first_buffers_need_memory),
 		ROW(a_session_needs_somewhere_to_write),
 		ROW(names_and_guids_are_unique),
 		ROW(rights_decide),

@@ -670,6 +670,32 @@ static void a_port_in_use_is_reported(void **state)
 	snprintf(expected, sizeof expected, "cannot listen on %s: %s" ELSEWHERE, address, reason);
 	assert_null(http_start(&options, registry, &err));
 	assert_string_equal(err.text, expected);
+	err.text[0] = '\0';
+	assert_false(http_check_listen(addresses, 2, &err));
+	assert_string_equal(err.text, expected);
+	registry_free(registry);
+}
+
+static void an_address_that_was_checked_is_free(void **state)
+{
+	struct registry *registry = registry_new(NULL, NULL);
+	struct etw_error err = { 0 };
+	char address[64] = "127.0.0.1:0";
+	const char *addresses[1] = { address };
+	struct http_options options = { .listen_addresses = addresses,
+					.listen_address_count = 1,
+					.telemetry_path = "/metrics" };
+	struct http_server *server = http_start(&options, registry, &err);
+
+	(void)state;
+	assert_non_null(server);
+	snprintf(address, sizeof address, "127.0.0.1:%u", http_port(server, 0));
+	assert_false(http_check_listen(addresses, 1, &err));
+	http_stop(server);
+	assert_true(http_check_listen(addresses, 1, &err));
+	server = http_start(&options, registry, &err);
+	assert_non_null(server);
+	http_stop(server);
 	registry_free(registry);
 }
 
@@ -797,6 +823,7 @@ int main(void)
 		with_server(stopping_does_not_wait_for_a_client_that_reads_nothing),
 		with_server(scrapes_at_the_same_time_are_whole),
 		with_server(a_port_in_use_is_reported),
+		cmocka_unit_test(an_address_that_was_checked_is_free),
 		cmocka_unit_test(the_landing_page_names_the_telemetry_path),
 		cmocka_unit_test(the_telemetry_path_may_be_the_root),
 		cmocka_unit_test(bad_options_are_reported),

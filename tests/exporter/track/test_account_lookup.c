@@ -25,6 +25,7 @@ enum { LONG_MS = 60000 };
 
 static atomic_uint asked;
 static atomic_bool held; /* find() does not return */
+static atomic_bool offline;
 
 static char *find(const char *sid)
 {
@@ -34,7 +35,7 @@ static char *find(const char *sid)
 	while (atomic_load(&held) && strstr(sid, "slow")) {
 		system_sleep_ms(1);
 	}
-	if (strstr(sid, "none")) {
+	if (strstr(sid, "none") || atomic_load(&offline)) {
 		return NULL;
 	}
 	snprintf(name, sizeof name, "CONTOSO\\%s", sid);
@@ -224,6 +225,50 @@ static void a_pending_owner_is_asked_for_again_only_after_its_answer(void **stat
 	registry_free(registry);
 }
 
+/* A service that starts before the network does: its account has no name yet. */
+static void an_account_without_a_name_gets_it_when_the_network_comes(void **state)
+{
+	const struct process_announced anna = { .image = "a.exe",
+						.image_size = 5,
+						.command_line = "",
+						.sid = "S-anna",
+						.sid_size = 6,
+						.parent_id = ETW_RECORD_NO_ID };
+	static const struct registry_limits limits;
+	struct registry *registry = registry_new(&limits, NULL);
+	struct names *names = names_new(registry, 100, false, NULL);
+	struct account_lookup *lookup = account_lookup_new(find, NULL);
+	struct processes processes;
+	uint64_t deadline;
+	const char *owner;
+
+	(void)state;
+	account_lookup_again_after(lookup, 1000000);
+	processes_init(&processes, registry, names, 100, 1 << 20);
+	processes.identities.lookup = lookup;
+	assert_true(processes_set_rules(&processes, NULL, 0, true, NULL));
+	atomic_store(&offline, true);
+	assert_int_equal(ask(lookup, "S-anna", LONG_NS, NULL), ACCOUNT_HAS_NO_NAME);
+	processes_announce(&processes, LIFETIME_START, 8, 10, &anna);
+	owner = intern_text(registry_strings(registry),
+			    processes_identity(&processes, 8, 11)->owner, NULL);
+	assert_string_equal(owner, "S-anna");
+	atomic_store(&offline, false);
+	for (deadline = os_monotonic_ns() + LONG_NS;
+	     strcmp(owner, "CONTOSO\\S-anna") != 0 && os_monotonic_ns() < deadline;) {
+		system_sleep_ms(1);
+		identities_find_pending_owners(&processes.identities);
+		owner = intern_text(registry_strings(registry),
+				    processes_identity(&processes, 8, 11)->owner, NULL);
+	}
+	assert_string_equal(owner, "CONTOSO\\S-anna");
+	assert_false(processes.identities.pending);
+	processes_done(&processes);
+	account_lookup_free(lookup);
+	names_free(names);
+	registry_free(registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +278,7 @@ int main(void)
 		cmocka_unit_test(the_number_of_accounts_is_bounded),
 		cmocka_unit_test(a_process_gets_the_name_of_its_owner_later),
 		cmocka_unit_test(a_pending_owner_is_asked_for_again_only_after_its_answer),
+		cmocka_unit_test(an_account_without_a_name_gets_it_when_the_network_comes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -268,6 +268,27 @@ static void a_clock_of_cycles_cannot_be_read(void **state)
 	run_end(run);
 }
 
+/* The session was waited for, and its times have another clock than the program has assumed. */
+static void a_clock_that_does_not_fit_later_is_reported(void **state)
+{
+	enum { SYSTEM_TIME = 2 };
+	struct run *run = *state;
+
+	attach_to(run, 0);
+	run_start(run, &run->options);
+	assert_true(run_wait_session_event(run, ETW_SESSION_ABSENT));
+	start_with_clock(SYSTEM_TIME);
+	assert_true(run_wait_session_event(run, ETW_SESSION_NOT_RESTARTED));
+	run_stop(run);
+	assert_string_equal(run_sentence(run, ETW_SESSION_NOT_RESTARTED),
+			    "session theirs: it cannot be attached to: its clock is another one "
+			    "than at the start of the program, or than the default if no such "
+			    "session ran then; restart the program");
+	assert_string_equal(run_sentence(run, ETW_SESSION_LOST), "");
+	assert_true(fake_etw_other_stop(theirs));
+	run_end(run);
+}
+
 /* As users have it: the rules count what another program's session delivers. */
 static void the_exporter_counts_what_it_delivers(void **state)
 {
@@ -306,6 +327,7 @@ int main(void)
 		cmocka_unit_test_setup(one_that_may_not_be_read_is_an_error, run_set_up),
 		cmocka_unit_test_setup(its_clock_may_be_system_time, run_set_up),
 		cmocka_unit_test_setup(a_clock_of_cycles_cannot_be_read, run_set_up),
+		cmocka_unit_test_setup(a_clock_that_does_not_fit_later_is_reported, run_set_up),
 		cmocka_unit_test(the_exporter_counts_what_it_delivers),
 	};
 

@@ -123,6 +123,52 @@ static void a_session_that_another_program_takes_is_taken_back(void **state)
 	}
 }
 
+/* A second exporter with this configuration starts a session with the same name and GUID, and
+ * Windows gives it the handle that is free. */
+static void a_session_that_the_same_program_takes_is_taken_back(void **state)
+{
+	static const struct fake_etw_options machine = { .fixed_guids = true,
+							 .reused_handles = true };
+	struct fake_etw_session session;
+	struct run *run = *state;
+
+	fake_etw_reset(&machine);
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_other_steal("etw_test"));
+	assert_true(run_wait(run, &run->restarts, 1)); /* what ran before may be gone */
+	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
+	assert_true(fake_etw_session("etw_test", &session));
+	assert_int_equal(session.flags, run->options.kernel_flags);
+	run_stop(run);
+	assert_int_equal(run_statistics(run).restarts[ETW_RESTART_STOLEN], 1);
+	run_end(run);
+}
+
+/* The watcher has put the real-time mode back while nothing was consumed. */
+static void a_kernel_logger_that_is_stolen_after_a_repair_is_noticed(void **state)
+{
+	static const char name[] = "NT Kernel Logger";
+	static const struct fake_etw_options machine = { .fixed_guids = true,
+							 .reused_handles = true };
+	struct fake_etw_session session;
+	struct run *run = *state;
+
+	fake_etw_reset(&machine);
+	run->options.logger = ETW_LIVE_NT_KERNEL;
+	run->options.name = name;
+	run->options.watch_ms = 300; /* the consumer notices it first */
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_other_set_realtime(name, false));
+	WAIT_UNTIL(run_statistics(run).restarts[ETW_RESTART_ERROR] >= 1);
+	WAIT_UNTIL(fake_etw_session(name, &session) && session.consumers == 1 &&
+		   (session.mode & EVENT_TRACE_REAL_TIME_MODE));
+	assert_true(fake_etw_other_steal(name));
+	WAIT_UNTIL(run_statistics(run).restarts[ETW_RESTART_STOLEN] == 1);
+	run_stop(run);
+	assert_true(fake_etw_other_stop(name));
+	run_end(run);
+}
+
 static void a_stale_session_is_stopped_and_started_again(void **state)
 {
 	struct run *run = *state;
@@ -742,6 +788,10 @@ int main(void)
 		cmocka_unit_test_setup(a_first_query_that_fails_does_not_matter, run_reset),
 		cmocka_unit_test_setup(a_session_that_another_program_takes_is_taken_back,
 				       run_reset),
+		cmocka_unit_test_setup(a_session_that_the_same_program_takes_is_taken_back,
+				       run_set_up),
+		cmocka_unit_test_setup(a_kernel_logger_that_is_stolen_after_a_repair_is_noticed,
+				       run_set_up),
 		cmocka_unit_test_setup(a_stale_session_is_stopped_and_started_again, run_set_up),
 		cmocka_unit_test_setup(changed_flags_are_put_back, run_reset),
 		cmocka_unit_test_setup(masks_that_gain_bits_are_left_alone, run_reset),

@@ -140,6 +140,26 @@ static void a_provider_is_found_by_name(void **state)
 	etw_provider_spec_done(&specs[2]);
 }
 
+/* Windows would take the settings of the second call, and nothing would say so. */
+static void a_provider_that_is_listed_by_name_and_by_guid_is_reported(void **state)
+{
+	struct etw_provider_spec specs[2];
+	struct run *run = *state;
+
+	fake_etw_tdh_provider(&some_provider, "Some-Provider", true);
+	assert_true(etw_provider_spec_parse(&specs[0], "Some-Provider", NULL));
+	assert_true(etw_provider_spec_parse(&specs[1], SOME_PROVIDER, NULL));
+	run->options.providers = specs;
+	run->options.provider_count = 2;
+	run_open(run, &run->options);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
+			    "provider Some-Provider is the same as " SOME_PROVIDER
+			    ": only the settings of the latter are used");
+	run_end(run);
+	etw_provider_spec_done(&specs[0]);
+	etw_provider_spec_done(&specs[1]);
+}
+
 /* A DISABLE with the filters with which the provider was enabled would be refused (row P7b). */
 static void a_provider_with_filters_is_disabled_when_it_is_no_longer_needed(void **state)
 {
@@ -436,6 +456,29 @@ static void a_provider_without_a_place_is_enabled_when_there_is_one(void **state
 	leave_places(1);
 	run_end(run);
 	fake_etw_provider_close(provider);
+	etw_provider_spec_done(&spec);
+}
+
+/* Whether Windows reports such a provider as enabled says nothing, but that it refused it does. */
+static void a_provider_for_some_programs_is_enabled_when_there_is_a_place(void **state)
+{
+	struct etw_provider_spec spec;
+	struct fake_etw_session session;
+	struct run *run = *state;
+
+	take_all_places();
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	spec.executables = strdup("a.exe");
+	assert_non_null(spec.executables);
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_other_stop("theirs 0"));
+	WAIT_UNTIL(fake_etw_session("etw_test", &session) && session.providers == 1);
+	assert_true(run_wait_session_event(run, ETW_SESSION_RESTORED));
+	run_stop(run);
+	leave_places(1);
+	run_end(run);
 	etw_provider_spec_done(&spec);
 }
 
@@ -804,6 +847,8 @@ int main(void)
 		cmocka_unit_test_setup(a_capture_leaves_all_keywords_enabled, run_set_up),
 		cmocka_unit_test_setup(state_is_captured_again_and_again, run_set_up),
 		cmocka_unit_test_setup(a_provider_is_found_by_name, run_set_up),
+		cmocka_unit_test_setup(a_provider_that_is_listed_by_name_and_by_guid_is_reported,
+				       run_set_up),
 		cmocka_unit_test_setup(a_provider_that_is_not_registered_delivers_when_it_appears,
 				       run_set_up),
 		cmocka_unit_test_setup(a_provider_that_does_not_answer_in_time_is_enabled,
@@ -820,6 +865,8 @@ int main(void)
 		cmocka_unit_test_setup(a_provider_without_a_place_is_said_to_have_none, run_set_up),
 		cmocka_unit_test_setup(a_provider_without_a_place_is_enabled_when_there_is_one,
 				       run_set_up),
+		cmocka_unit_test_setup(
+			a_provider_for_some_programs_is_enabled_when_there_is_a_place, run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(a_windows_without_containers_has_the_other_properties,
 				       run_reset),

@@ -414,7 +414,7 @@ static void a_second_session_that_cannot_start_stops_the_first(void **state)
 	(void)state;
 	open_side(&side, "sessions: { noise: { logger: user, providers: "
 			 "['" SOME_PROVIDER "'] } }\n");
-	fake_etw_fail("StartTraceW", ERROR_NO_SYSTEM_RESOURCES, 1);
+	fake_etw_fail("StartTraceW", ERROR_ACCESS_DENIED, 1);
 	assert_null(runner_new(&(struct runner_options){ .setup = &side.program.setup }, &err));
 	assert_memory_equal(err.text, "session noise: ", 15);
 	assert_int_equal(fake_etw_open_things().sessions, 0);

@@ -162,6 +162,32 @@ static void many_processors_need_more_buffers(void **state)
 	}
 }
 
+static void a_session_begins_with_few_buffers_where_memory_is_short(void **state)
+{
+	static const struct fake_etw_options machine = { .memory_kb = 4096 };
+	struct fake_etw_session session;
+	struct run *run = *state;
+	uint32_t most;
+
+	fake_etw_reset(NULL);
+	run_open(run, &run->options);
+	assert_true(fake_etw_session("etw_test", &session));
+	most = session.maximum_buffers;
+	run_end(run);
+	fake_etw_reset(&machine);
+	run_begin(run);
+	run_start_and_wait(run, &run->options);
+	assert_true(fake_etw_session("etw_test", &session));
+	assert_in_range(session.minimum_buffers, 2, 16);
+	assert_int_equal(session.maximum_buffers, most);
+	emit_process_start(8);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	assert_non_null(strstr(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
+			       "no memory for the first 64 buffers of 256 KB"));
+	run_end(run);
+}
+
 /* More processors than a group has, which is 64. */
 static void events_of_all_processor_groups_arrive_in_order(void **state)
 {
@@ -962,6 +988,8 @@ int main(void)
 		cmocka_unit_test(images_of_a_large_machine_are_not_lost),
 		cmocka_unit_test_setup(events_of_all_processor_groups_arrive_in_order, run_set_up),
 		cmocka_unit_test_setup(a_change_before_the_first_buffer_loses_no_image, run_set_up),
+		cmocka_unit_test_setup(a_session_begins_with_few_buffers_where_memory_is_short,
+				       run_set_up),
 		cmocka_unit_test_setup(many_processors_need_more_buffers, run_set_up),
 		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_set_up),
 		cmocka_unit_test_setup(an_event_that_another_session_has_no_room_for_arrives,
