@@ -161,7 +161,7 @@ void class_rows_sort(struct class_rows *rows)
 	if (rows->count == 0) {
 		return;
 	}
-	qsort(rows->rows, rows->count, sizeof *rows->rows, compare_providers);
+	sort_items(rows->rows, rows->count, sizeof *rows->rows, compare_providers);
 	for (size_t first = 0, end; first < rows->count; first = end) {
 		uint64_t records = 0;
 
@@ -173,7 +173,7 @@ void class_rows_sort(struct class_rows *rows)
 			rows->rows[i].provider_records = records;
 		}
 	}
-	qsort(rows->rows, rows->count, sizeof *rows->rows, compare_rows);
+	sort_items(rows->rows, rows->count, sizeof *rows->rows, compare_rows);
 	map_done(&rows->by_key);
 	map_done(&rows->by_class);
 }

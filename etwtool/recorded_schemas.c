@@ -383,8 +383,8 @@ bool recorded_schemas_visit(struct recorded_schemas *recorded, recorded_schemas_
 			    void *context, struct etw_error *err)
 {
 	if (recorded->count > 0) {
-		qsort(recorded->schemas, recorded->count, sizeof *recorded->schemas,
-		      compare_schemas);
+		sort_items(recorded->schemas, recorded->count, sizeof *recorded->schemas,
+			   compare_schemas);
 	}
 	for (size_t i = 0, end; i < recorded->count && !recorded->failed; i = end) {
 		end = provider_end(recorded, i);

@@ -166,7 +166,7 @@ static bool disk_use_read(struct disk_use *use, struct registry *registry, struc
 		return error_no_memory(err, "the bytes of disks");
 	}
 	if (use->count > 0) {
-		qsort(use->rows, use->count, sizeof *use->rows, compare_use);
+		sort_items(use->rows, use->count, sizeof *use->rows, compare_use);
 	}
 	return true;
 }
@@ -281,8 +281,8 @@ static bool fill_tables(struct stats *stats)
 		add_row(&stats->tables[EVENTS], classes->rows[i].name, classes->rows[i].records);
 	}
 	for (size_t i = 0; i < STATS_TABLES; i++) {
-		qsort(stats->tables[i].rows, stats->tables[i].count, sizeof(struct table_row),
-		      compare_rows);
+		sort_items(stats->tables[i].rows, stats->tables[i].count, sizeof(struct table_row),
+			   compare_rows);
 	}
 	return true;
 }

@@ -88,11 +88,13 @@ static int compare_rows(const void *a, const void *b)
 	uint64_t x_numbers = numbers_of(x->id, x->version, x->opcode, x->level);
 	uint64_t y_numbers = numbers_of(y->id, y->version, y->opcode, y->level);
 	char x_guid[GUID_TEXT_SIZE], y_guid[GUID_TEXT_SIZE];
-	int order;
+	int order = 0;
 
-	guid_format(&x->provider, x_guid);
-	guid_format(&y->provider, y_guid);
-	order = strcmp(x_guid, y_guid);
+	if (!etw_guid_equal(&x->provider, &y->provider)) {
+		guid_format(&x->provider, x_guid);
+		guid_format(&y->provider, y_guid);
+		order = strcmp(x_guid, y_guid);
+	}
 	return order != 0 ? order : (x_numbers > y_numbers) - (x_numbers < y_numbers);
 }
 
@@ -173,8 +175,8 @@ static bool read_recording(struct summary *summary, struct etw_error *err)
 		return false;
 	}
 	if (summary->counts.count > 0) {
-		qsort(summary->counts.rows, summary->counts.count, sizeof(struct event_count),
-		      compare_rows);
+		sort_items(summary->counts.rows, summary->counts.count, sizeof(struct event_count),
+			   compare_rows);
 	}
 	etw_trace_schemas_finish(summary->schemas);
 	return true;

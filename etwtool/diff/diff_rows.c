@@ -140,7 +140,7 @@ void diff_row_name(const struct diff *diff, const struct diff_row *row, struct e
 	}
 }
 
-static const struct diff *sorted; /* global because qsort() has no context */
+static const struct diff *sorted; /* global because a comparison has no context */
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -175,7 +175,7 @@ bool diff_make_rows(struct diff *diff, struct etw_error *err)
 	}
 	free(sums);
 	sorted = diff;
-	qsort(diff->rows, diff->count, sizeof *diff->rows, compare_rows);
+	sort_items(diff->rows, diff->count, sizeof *diff->rows, compare_rows);
 	return true;
 }
 

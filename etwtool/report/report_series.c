@@ -217,7 +217,7 @@ static bool join_gone(struct report_series *series, size_t gone)
 	/* "_other" must stay even if no sample has this name, so it is sorted as if it had one. */
 	seen = others->seen;
 	others->seen = UINT64_MAX;
-	qsort(series->rows, series->count, sizeof *series->rows, compare_to_keep);
+	sort_items(series->rows, series->count, sizeof *series->rows, compare_to_keep);
 	for (others = series->rows; others->key != other_key;) {
 		others++;
 	}
@@ -393,7 +393,7 @@ static int compare_rows(const void *a, const void *b)
 static void finish_series(struct report_series *series, enum report_form form, unsigned steps)
 {
 	if (form != REPORT_BUCKETS && series->count > 0) {
-		qsort(series->rows, series->count, sizeof *series->rows, compare_rows);
+		sort_items(series->rows, series->count, sizeof *series->rows, compare_rows);
 	}
 	for (size_t i = 0; i < series->count; i++) {
 		series->total = count_sum(series->total, series->rows[i].total);

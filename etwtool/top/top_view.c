@@ -25,6 +25,7 @@
 
 #include <etw/record.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/utc.h"
 #include "base/utf8.h"
@@ -395,7 +396,7 @@ static void collect_rows(struct process_table *table, const struct top_view *vie
 	}
 }
 
-/* Global because qsort() has no argument for it; only one thread shows frames. */
+/* Global because a comparison has no argument for it; only one thread shows frames. */
 static enum top_column sort_column;
 
 static int compare_rows(const void *a, const void *b)
@@ -466,7 +467,7 @@ static void add_table(struct frame_lines *lines, const struct top_frame *frame)
 	collect_rows(&table, view, frame);
 	sort_column = view->sort;
 	if (table.count > 0) {
-		qsort(table.rows, table.count, sizeof *table.rows, compare_rows);
+		sort_items(table.rows, table.count, sizeof *table.rows, compare_rows);
 	}
 	add_headings(lines, &table);
 	snprintf(all, sizeof all, "= all of %zu", frame->now.count);

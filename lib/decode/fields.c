@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/guid.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -271,7 +272,7 @@ void value_map_sort(struct etw_value_map *map)
 		names[i].order = i;
 	}
 	if (map->count > 0) {
-		qsort(names, map->count, sizeof *names, compare_values);
+		sort_items(names, map->count, sizeof *names, compare_values);
 	}
 	for (uint32_t i = 0; i < map->count; i++) {
 		if (kept == 0 || names[i].value != names[kept - 1].value) {

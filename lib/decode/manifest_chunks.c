@@ -273,7 +273,7 @@ static bool join(struct etw_manifest_stream *stream, struct etw_text *xml)
 		stream->xml = (struct etw_text){ 0 };
 		return true;
 	}
-	qsort(stream->parts, stream->count, sizeof *stream->parts, compare_parts);
+	sort_items(stream->parts, stream->count, sizeof *stream->parts, compare_parts);
 	for (size_t i = 0; i < stream->count; i++) {
 		text_add(&whole, stream->xml.data + stream->parts[i].offset, stream->parts[i].size);
 	}

@@ -202,9 +202,11 @@ void manifest_holds_finish(struct manifest_holds *holds)
 		}
 		return;
 	}
-	qsort(holds->announcements, count, sizeof *holds->announcements, compare_announcements);
+	sort_items(holds->announcements, count, sizeof *holds->announcements,
+		   compare_announcements);
 	if (holds->change_count > 0) {
-		qsort(holds->changes, holds->change_count, sizeof *holds->changes, compare_changes);
+		sort_items(holds->changes, holds->change_count, sizeof *holds->changes,
+			   compare_changes);
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct manifest_announcement *announcement = &holds->announcements[i];

@@ -474,8 +474,8 @@ static void make_events(struct trace_manifests *manifests)
 		}
 	}
 	if (manifests->event_count > 0) {
-		qsort(manifests->events, manifests->event_count, sizeof *manifests->events,
-		      compare_events);
+		sort_items(manifests->events, manifests->event_count, sizeof *manifests->events,
+			   compare_events);
 	}
 	for (size_t first = 0, end; first < manifests->event_count && made; first = end) {
 		for (end = first + 1;
@@ -495,7 +495,8 @@ static void make_events(struct trace_manifests *manifests)
 
 /* ---- ready for look-ups ---- */
 
-/* An element that sort_manifests() sorts. It contains all keys because qsort() has no context. */
+/* An element that sort_manifests() sorts. It leads to all keys, because a comparison gets nothing
+ * else. */
 struct ranked {
 	const struct kept_manifest *manifest;
 	uint32_t kept;
@@ -526,7 +527,7 @@ static bool sort_manifests(struct trace_manifests *manifests)
 	for (size_t i = 0; i < count; i++) {
 		ranked[i] = (struct ranked){ &manifests->kept[i], (uint32_t)i };
 	}
-	qsort(ranked, count, sizeof *ranked, compare_ranks);
+	sort_items(ranked, count, sizeof *ranked, compare_ranks);
 	sources = ranked[count - 1].manifest->provider + 1;
 	manifests->sources = calloc(sources, sizeof *manifests->sources);
 	manifests->source_count = manifests->sources ? sources : 0;

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "lib/decode/manifest/manifest_internal.h"
 
 /* ---- strings and maps ---- */
@@ -336,8 +337,8 @@ static void sort_events(struct manifest_reader *reader)
 	struct etw_manifest *manifest = reader->manifest;
 
 	if (manifest->events_count > 0) {
-		qsort(manifest->events, manifest->events_count, sizeof *manifest->events,
-		      compare_events);
+		sort_items(manifest->events, manifest->events_count, sizeof *manifest->events,
+			   compare_events);
 	}
 	drop_hidden_events(reader);
 	for (size_t i = 0, provider = 0; provider < manifest->providers_count; provider++) {
