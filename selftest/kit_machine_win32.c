@@ -426,7 +426,7 @@ bool kit_child(const char *program, const char *const *arguments, uint32_t ms,
 #define PROBE_SERVICE L"etw_exporter_probe"
 #define EXPORTER      "etw_exporter.exe"
 
-enum { STEP_MS = 60000, LOOK_MS = 100, RESTART_MS = 1000, FAILURE_RESET_S = 60 };
+enum { STEP_MS = 15000, LOOK_MS = 100, RESTART_MS = 1000, FAILURE_RESET_S = 60 };
 
 #define NS_PER_MS UINT64_C(1000000)
 
