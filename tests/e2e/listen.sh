@@ -11,32 +11,7 @@ end_exporter() {
 	wait "$exporter_pid" || fail "exit $? after SIGTERM: $(tail -3 "$work/log")"
 }
 
-# A request that comes too late on a busy machine is not answered, and sent again: HEAD_NS of reception.c counts from the accept.
-mkdir "$work/python"
-export PYTHONPATH=$work/python PYTHONDONTWRITEBYTECODE=1
-cat >"$work/python/late.py" <<'PYTHON'
-import http.client, time
-
-HEAD_S = 5
-
-def fetch(port, path, wait=lambda client: None):
-    """Connects, waits, and asks; returns status and body."""
-    while True:
-        begun, sent = time.monotonic(), None
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
-        try:
-            connection.connect()
-            wait(connection.sock)
-            connection.request("GET", path, headers={"Connection": "close"})
-            sent = time.monotonic()
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        except (OSError, http.client.HTTPException):
-            if (sent or time.monotonic()) < begun + HEAD_S - 1:
-                raise
-        finally:
-            connection.close()
-PYTHON
+export PYTHONPATH=$SOURCE_DIR/tests/e2e PYTHONDONTWRITEBYTECODE=1
 
 # ---- several addresses ----
 start_exporter --web.listen-address=:0 --web.listen-address=localhost:0 --replay.file="$work/sample.etl"
@@ -67,7 +42,7 @@ if command -v python3 >/dev/null; then
 	runner=()
 	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "with few descriptors"
 		import os, socket, sys
-		from late import fetch
+		from late_client import fetch
 
 		port, pid = int(sys.argv[1]), sys.argv[2]
 		idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
@@ -118,7 +93,7 @@ if command -v python3 >/dev/null && command -v prlimit >/dev/null; then
 	until_true 30 grep -q 'Replay finished' "$work/log" || fail "no end of the replay"
 	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "with one descriptor for clients"
 		import os, resource, select, sys
-		from late import fetch
+		from late_client import fetch
 
 		port, pid = int(sys.argv[1]), int(sys.argv[2])
 
@@ -130,7 +105,7 @@ if command -v python3 >/dev/null && command -v prlimit >/dev/null; then
 		free = min(set(range(1000)) - used)
 		resource.prlimit(pid, resource.RLIMIT_NOFILE, (free + 1, free + 1))
 		for path in ["/-/healthy", "/metrics"] * 5:
-		    status, body = fetch(port, path, wait)
+		    status, body = fetch(port, path, wait=wait)
 		    assert status == 200 and (body == b"Healthy\n" or b"\netw_events_total{" in body), (path, status, body[:200])
 	PYTHON
 	end_exporter
