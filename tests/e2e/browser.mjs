@@ -97,12 +97,16 @@ export class Browser {
 export class Page {
 	faults = []; // what the console shows as errors, violations of the Content Security Policy included
 	requests = []; // addresses
+	#times = []; // of the requests, in seconds of Chromium's clock
 	#loaded = () => {};
 
 	constructor(browser, target, session) { Object.assign(this, { browser, target, session }); }
 
 	take(method, params) {
-		if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
+		if (method === 'Network.requestWillBeSent') {
+			this.requests.push(params.request.url);
+			this.#times.push(params.timestamp);
+		}
 		if (method === 'Runtime.exceptionThrown') this.faults.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
 		if (method === 'Runtime.consoleAPICalled' && ['error', 'warning'].includes(params.type)) this.faults.push(params.args.map(argument => argument.value).join(' '));
 		if (method === 'Log.entryAdded' && params.entry.level !== 'verbose') this.faults.push(`${params.entry.text} ${params.entry.url ?? ''}`);
@@ -110,6 +114,9 @@ export class Page {
 	}
 
 	call(method, params) { return this.browser.call(method, params, this.session); }
+
+	// When requests were sent whose address contains this.
+	times(part) { return this.#times.filter((_, i) => this.requests[i].includes(part)); }
 
 	// The value of an expression, or of a function that is called in the page with arguments of JSON.
 	async evaluate(what, ...values) {

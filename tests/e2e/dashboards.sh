@@ -15,6 +15,9 @@ done
 quiet() { # command...: ends with 0 and prints nothing but what promtool says when all is well
 	"$@" >"$work/out" 2>&1 || fail "$*: $(head -40 "$work/out")"
 }
+# eventually COMMAND...: likewise, tried again. A machine that stands still misses scrapes, and for the minute after that there is no data.
+looks() { "$@" >"$work/out" 2>&1; }
+eventually() { until_true 60 looks "$@" || fail "$*: $(head -40 "$work/out")"; }
 quiet node "$dashboards/source/build.mjs" --check
 quiet node "$check/external.mjs"
 quiet node "$check/schema.mjs" "$work"
@@ -98,12 +101,12 @@ holds() { # query: has a result
 # The sample lasts a minute: once around, and into the next. A busy machine misses scrapes, which do not count.
 until_true 30 holds 'up{job="etw"} == 1' || fail "Prometheus cannot scrape: $(tail -3 "$work/prometheus.log")"
 until_true 150 holds 'sum_over_time(up{job="etw"}[15m]) >= 75' || fail "too few scrapes"
-quiet node "$check/live.mjs" panels "$prometheus" 1 1000 "${url#http://}"
-quiet node "$check/live.mjs" native "$native" "$classic" 1 1000 "${url#http://}"
+eventually node "$check/live.mjs" panels "$prometheus" 1 1000 "${url#http://}"
+eventually node "$check/live.mjs" native "$native" "$classic" 1 1000 "${url#http://}"
 for url_of in "$classic" "$native"; do
-	quiet node "$check/live.mjs" rules "$url_of"
+	eventually node "$check/live.mjs" rules "$url_of"
 done
-quiet node "$check/live.mjs" annotations "$prometheus" 5 "${url#http://}"
+eventually node "$check/live.mjs" annotations "$prometheus" 60 "${url#http://}"
 echo "ok: every query of every panel, annotation and rule answers, every default panel has data and none of other jobs; also with native histograms"
 curl -fsS "$still_url/metrics" >"$work/page"
 quiet node "$check/live.mjs" sums "$prometheus" still "$work/page"

@@ -15,6 +15,7 @@ from pathlib import Path
 from failing_commands import BURST
 from failing_core import (CONFIG, ERROR, EXPORTER, EXPORTER_ON_FAKE, FILE_CHANGES, OF_ITSELF, PATIENCE_S, RECORDING, WORK,
                           difference, leak)
+from late_client import HEAD_S
 
 SIGNS = re.compile(rb'^(?:etw_exporter_scrapes_total\{code="(?!200)\d+"\}|etw_exporter_log_lines_suppressed_total|'
                    rb'etw_exporter_memory_losses_total) (\d+)', re.M)
@@ -93,21 +94,24 @@ class Server:
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE_S, context=context)
 
     def ask(self, method, path, headers=()):
-        """Status and body of the answer; (0, why) without a whole one."""
-        connection = self.connect()
+        """Status and body of the answer; (0, why) without a whole one. A client that is late asks again (late_client.py)."""
         given = {"Connection": "close", **dict(headers)}
         if self.kind.user and "Authorization" not in given:
             given["Authorization"] = "Basic " + base64.b64encode(self.kind.user.encode()).decode()
-        try:
-            connection.request(method, path, headers=given)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        except TimeoutError:
-            return 0, b"no answer: it hangs"
-        except (OSError, http.client.HTTPException) as error:
-            return 0, repr(error).encode()
-        finally:
-            connection.close()
+        while True:
+            begun, sent, connection = time.monotonic(), None, self.connect()
+            try:
+                connection.request(method, path, headers=given)
+                sent = time.monotonic()
+                answer = connection.getresponse()
+                return answer.status, answer.read()
+            except TimeoutError:
+                return 0, b"no answer: it hangs"
+            except (OSError, http.client.HTTPException) as error:
+                if not self.runs() or (sent or time.monotonic()) < begun + HEAD_S - 1:
+                    return 0, repr(error).encode()
+            finally:
+                connection.close()
 
     def page(self):
         """The page of metrics; b"": none came."""

@@ -9,7 +9,7 @@ output_most=20000000 # bytes
 run() {
 	local status=0
 
-	(ulimit -f $((output_most / 1024)) && exec timeout 120 "$@") >"$work/out" 2>"$work/err" </dev/null || status=$?
+	(ulimit -f $((output_most / 1024)) && exec timeout 1200 "$@") >"$work/out" 2>"$work/err" </dev/null || status=$?
 	[ "$status" -le 1 ] || fail "$*: exit $status: $(tail -c 2000 "$work/err")"
 	! grep -q 'runtime error\|Sanitizer' "$work/err" || fail "$*: $(head -c 2000 "$work/err")"
 	[ "$status" = 0 ] || [ -s "$work/err" ] || fail "$*: exit $status without a message"

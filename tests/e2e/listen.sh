@@ -11,6 +11,8 @@ end_exporter() {
 	wait "$exporter_pid" || fail "exit $? after SIGTERM: $(tail -3 "$work/log")"
 }
 
+export PYTHONPATH=$SOURCE_DIR/tests/e2e PYTHONDONTWRITEBYTECODE=1
+
 # ---- several addresses ----
 start_exporter --web.listen-address=:0 --web.listen-address=localhost:0 --replay.file="$work/sample.etl"
 listening() { [ "$(ports | wc -l)" = 3 ]; }
@@ -47,15 +49,13 @@ if command -v python3 >/dev/null; then
 	start_exporter --replay.file="$work/sample.etl"
 	runner=()
 	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "with few descriptors"
-		import http.client, os, socket, sys
+		import os, socket, sys
+		from late_client import fetch
 
 		port, pid = int(sys.argv[1]), sys.argv[2]
 		idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
 		for _ in range(20):
-		    probe = http.client.HTTPConnection("127.0.0.1", port, timeout=100)
-		    probe.request("GET", "/-/healthy")
-		    assert probe.getresponse().read() == b"Healthy\n"
-		    probe.close()
+		    assert fetch(port, "/-/healthy") == (200, b"Healthy\n")
 		held = len(os.listdir(f"/proc/{pid}/fd"))
 		assert held < 48, held
 	PYTHON
@@ -100,21 +100,21 @@ if command -v python3 >/dev/null && command -v prlimit >/dev/null; then
 	start_exporter --replay.file="$work/sample.etl"
 	until_true 30 grep -q 'Replay finished' "$work/log" || fail "no end of the replay"
 	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "with one descriptor for clients"
-		import http.client, os, resource, socket, sys, time
+		import os, resource, select, sys
+		from late_client import fetch
 
 		port, pid = int(sys.argv[1]), int(sys.argv[2])
+
+		def wait(client):  # until it is accepted, or ended already
+		    while not os.path.exists(f"/proc/{pid}/fd/{free}") and not select.select([client], [], [], 0.01)[0]:
+		        pass
+
 		used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
 		free = min(set(range(1000)) - used)
 		resource.prlimit(pid, resource.RLIMIT_NOFILE, (free + 1, free + 1))
 		for path in ["/-/healthy", "/metrics"] * 5:
-		    with socket.create_connection(("127.0.0.1", port), timeout=100) as client:
-		        while not os.path.exists(f"/proc/{pid}/fd/{free}"):
-		            time.sleep(0.01)
-		        client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-		        answer = http.client.HTTPResponse(client)
-		        answer.begin()
-		        body = answer.read()
-		    assert answer.status == 200 and (body == b"Healthy\n" or b"\netw_events_total{" in body), (path, answer.status, body[:200])
+		    status, body = fetch(port, path, wait=wait)
+		    assert status == 200 and (body == b"Healthy\n" or b"\netw_events_total{" in body), (path, status, body[:200])
 	PYTHON
 	end_exporter
 fi
@@ -126,7 +126,7 @@ if command -v python3 >/dev/null; then
 	finished() { curl -fsS "$url/metrics" | says '^etw_replay_finished 1$'; }
 	until_true 60 finished || fail "the replay does not finish"
 	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "without descriptors"
-		import http.client, os, resource, socket, sys, time
+		import os, resource, socket, sys, time
 
 		port, pid = int(sys.argv[1]), int(sys.argv[2])
 
@@ -134,20 +134,21 @@ if command -v python3 >/dev/null; then
 		    fields = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()
 		    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-		def healthy(s):
+		def ask():  # before the connection is accepted, from when on there is little time
+		    s = socket.create_connection(("127.0.0.1", port), timeout=600)
 		    s.sendall(b"GET /-/healthy HTTP/1.0\r\n\r\n")
-		    return s.makefile("rb").read().endswith(b"Healthy\n")
+		    return s
 
 		soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
 		used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
 		resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(set(range(1000)) - used), hard))
-		waiting = [socket.create_connection(("127.0.0.1", port), timeout=100) for _ in range(5)]
+		waiting = [ask() for _ in range(5)]
 		before = processor_seconds()
 		time.sleep(2)
 		spent = processor_seconds() - before
 		assert spent < 0.5, f"{spent} s of 2 s"
 		resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
-		assert all(healthy(s) for s in waiting)
+		assert all(s.makefile("rb").read().endswith(b"Healthy\n") for s in waiting)
 	PYTHON
 	lines=$(grep -c 'level=warning msg="No file descriptor is free' "$work/log" || true)
 	[ "$lines" = 1 ] || fail "$lines lines about the lack of descriptors: $(cat "$work/log")"
@@ -183,7 +184,9 @@ if command -v python3 >/dev/null; then
 
 		def go_on_late():
 		    time.sleep(limit_s + 1)
+		    now = time.monotonic()
 		    os.kill(pid, signal.SIGCONT)
+		    return now
 
 		while True:  # again if this machine is so busy that the client has no time left
 		    begun, client = time.monotonic(), connect()
@@ -204,20 +207,25 @@ if command -v python3 >/dev/null; then
 		    fcntl.ioctl(client, termios.FIONREAD, count)
 		    return count[0]
 
-		while True:  # again if the exporter has ended the answer before it was stopped
-		    client, before = connect(), 0
+		while True:  # again if the exporter has ended the answer before it was stopped, or this client is late itself
+		    client, before = connect(), -1
 		    client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 		    while arrived() == 0 or arrived() != before:  # until the exporter waits for the client
-		        before, moved = arrived(), time.monotonic()
+		        moved, before = time.monotonic(), arrived()
 		        time.sleep(0.2)
 		    stop()
-		    if time.monotonic() < moved + limit_s - 1:
+		    if time.monotonic() >= moved + limit_s - 1:
+		        os.kill(pid, signal.SIGCONT)
+		        client.close()
+		        continue
+		    answer = client.recv(1 << 20)
+		    since = go_on_late()
+		    try:
+		        answer += client.makefile("rb").read()
+		    except ConnectionResetError:
+		        pass
+		    if answer.endswith(b"\r\n0\r\n\r\n") or time.monotonic() < since + limit_s - 1:
 		        break
-		    os.kill(pid, signal.SIGCONT)
-		    client.close()
-		answer = client.recv(1 << 20)
-		go_on_late()
-		answer += client.makefile("rb").read()
 		assert answer.endswith(b"\r\n0\r\n\r\n"), f"{len(answer)} bytes, which end with {answer[-50:]}"
 	PYTHON
 	end_exporter

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """An exporter that has replayed the sample and serves with a flight recorder, for full_disk.py and written_files.py."""
-import http.client
 import re
 import subprocess
 import threading
 import time
 
-PATIENCE_S = 600
+import late_client
+from late_client import PATIENCE_S
 
 
 class RecorderServer:
@@ -28,10 +28,8 @@ class RecorderServer:
 
     def ask(self, method, path):
         """Returns the status and the body of the answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        connection.request(method, path)
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
+        status, answer = late_client.fetch(self.port, path, method)
+        return status, answer.decode()
 
     def stop(self):
         """Terminates the exporter and returns its exit status. The log is complete then."""

@@ -8,14 +8,16 @@ command -v python3 >/dev/null || skip "python3 is not installed"
 "$MAKE_HOSTILE" "$work/small"
 start_exporter --replay.file="$work/small/every-class.etl" --web.enable-lifecycle
 until_true 30 grep -q 'Replay finished' "$work/log" || fail "the recording is not read to its end"
-python3 - "$url" "$exporter_pid" <<'END' || fail "reloads make the program larger"
-import re, sys, urllib.request
+PYTHONPATH=$SOURCE_DIR/tests/e2e python3 -B - "${url##*:}" "$exporter_pid" <<'END' || fail "reloads make the program larger"
+import re, sys
 from concurrent.futures import ThreadPoolExecutor
+from late_client import fetch
 
-url, process = sys.argv[1:]
+port, process = sys.argv[1:]
 
 def reload_once(_):
-    urllib.request.urlopen(urllib.request.Request(url + "/-/reload", method="POST")).read()
+    status, answer = fetch(int(port), "/-/reload", "POST")
+    assert status == 200, answer
 
 def reload(times, clients):
     with ThreadPoolExecutor(clients) as pool:

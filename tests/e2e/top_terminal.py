@@ -125,6 +125,8 @@ class Top:
         while True:
             _, status = os.waitpid(child, os.WUNTRACED)
             stopped = os.WIFSTOPPED(status)
+            if stopped and os.WSTOPSIG(status) == signal.SIGSTOP:
+                continue  # by another program, which lets it go on
             os.write(report, struct.pack("ii", STOPPED if stopped else EXITED, status))
             if not stopped:
                 os._exit(0)

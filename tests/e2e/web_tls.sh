@@ -96,7 +96,7 @@ url=${url/http:/https:}
 cd "$work/tls"
 own=(--cert prometheus.crt --key prometheus.key)
 user=(--user prometheus:fakepassword)
-get() { curl -sS --cacert ca.crt --max-time 60 "$@"; }
+get() { curl -sS --cacert ca.crt --max-time 600 "$@"; }
 # status WANTED ARGUMENTS...: the status of an answer; 000: there is no connection.
 status() {
 	local wanted=$1 got
@@ -182,13 +182,13 @@ served() {
 }
 serves() { [ "$(served)" = "$(serial "$1")" ]; }
 serves server.crt || fail "not the certificate of the file"
-cp renewed.crt tls.crt # its key comes later
+cp renewed.crt new && mv new tls.crt # whole, so that only its key, which comes later, is wrong
 until_true 30 grep -q 'The changed web configuration cannot be used' "$work/log" || fail "no word about the key: $(tail -3 "$work/log")"
 serves server.crt || fail "a certificate without its key is in use"
 status 200 "${own[@]}" "${user[@]}" "$url/metrics"
 grep -q '^etw_exporter_web_config_last_reload_successful 0$' "$work/page" || fail "the metric does not show the mistake"
 [ "$(grep -c 'The changed web configuration cannot be used' "$work/log")" = 1 ] || fail "the mistake is logged more than once"
-cp renewed.key tls.key
+cp renewed.key new && mv new tls.key
 until_true 30 serves renewed.crt || fail "the new certificate is not taken: $(tail -3 "$work/log")"
 cp stranger_ca.crt ca.new && mv ca.new client_ca.crt
 sed -i 's/client_ca_file: ca.crt/client_ca_file: client_ca.crt/; s/^  prometheus: /  robert: /' web.yml

@@ -574,9 +574,9 @@ enum { LONG_PAGE = 50000 };
 static void of_more_scrapes_than_allowed_the_slowest_ends(void **state)
 {
 	struct fixture fixture;
-	struct etw_text reply;
+	struct etw_text reply = { 0 };
 	connection first, second;
-	uint64_t begun_ns;
+	uint64_t begun_ns, asked_ns;
 	int64_t cut_off;
 
 	(void)state;
@@ -586,7 +586,14 @@ static void of_more_scrapes_than_allowed_the_slowest_ends(void **state)
 	second = begin_scrape(&fixture);
 	/* Other pages are no scrapes. */
 	expect(&fixture, "GET", "/-/healthy", "", 200, "Healthy");
-	reply = http_request_page(fixture.port, "GET", "/metrics", "");
+	/* The answer is 503 if this machine stands still until the request has waited for QUEUE_NS
+	 * of dispatch.c. */
+	do {
+		text_free(&reply);
+		asked_ns = os_monotonic_ns();
+		reply = http_request_page(fixture.port, "GET", "/metrics", "");
+	} while (http_status(&reply) == 503 &&
+		 os_monotonic_ns() - asked_ns >= UINT64_C(5000000000));
 	assert_int_equal(http_status(&reply), 200);
 	text_free(&reply);
 	for (int i = 0; i < WAIT_MS && scrapes(&fixture, "499") == 0; i++) {
