@@ -218,7 +218,7 @@ echo wrong >"$work/wrong"
 ask() {
 	local status
 
-	while :; do
+	for _ in {1..5}; do
 		status=0
 		"$ETWTOOL" top "$@" 2>"$work/said" || status=$?
 		says -E 'timeout|no end after' <"$work/said" || break
