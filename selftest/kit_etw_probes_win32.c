@@ -607,6 +607,8 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "S1a", "StartTraceW: 87 for an empty name, no traced GUID, ClientContext above 3", BY(probe_start_arguments) },
 	{ "S2a", "StartTraceW: 24 for a name of more than 1024 characters", BY(probe_long_name) },
 	{ "S4a", "buffer sizes become 4 to 16384 KB, 64 by default; a maximum at least the minimum", BY(probe_buffer_numbers) },
+	{ "S4b", "a session whose first buffers have no memory is not started: 1450",
+	  CANNOT("it would need a machine that is short of memory") },
 	{ "S5", "real time together with buffering: 87", BY(probe_modes) },
 	{ "S7a", "members of Performance Log Users cannot start system loggers: 5", BY(probe_log_user) },
 	{ "S9", "one system logger too many: 1450", BY(probe_ninth_logger) },
