@@ -81,7 +81,8 @@ static bool on_name(void *context, const char *name)
 	}
 	if (set->count == ETW_FILE_SET_MAX) {
 		search->failed = true;
-		return error_set(search->err, ETW_ERROR_LIMIT, "%s: has more than %d files",
+		return error_set(search->err, ETW_ERROR_LIMIT,
+				 "%s: has more than %d files; name fewer with a narrower pattern",
 				 search->path, (int)ETW_FILE_SET_MAX);
 	}
 	files = array_grow(set->files, &search->capacity, set->count, sizeof *files);
