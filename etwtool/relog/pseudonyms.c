@@ -518,8 +518,8 @@ static size_t add_codes(const struct pseudonyms *pseudonyms, const char *at, siz
 	return size;
 }
 
-/* Replaces letters and digits that each have a NUL behind them, two or more, as the word that they
- * spell: a text of UTF-16 in a field of single bytes. The last one may lack its NUL. */
+/* Replaces two or more letters and digits, each followed by a NUL, as the word that they spell: a
+ * text of UTF-16 in a field of single bytes. The last one may lack its NUL. */
 static size_t add_wide_word(const struct pseudonyms *pseudonyms, const char *at, size_t left,
 			    struct etw_text *out, bool *changed)
 {

@@ -758,6 +758,8 @@ static const char more[] =
 	"A name that is nowhere in the recordings, a time range outside them, an event or field of --set\n"
 	"that no record has, and a wrong line of --add end it with status 1; nothing is written then.\n";
 
+_Static_assert(TOOL_WORDS_MOST == 64, "too_many says so");
+
 const struct tool_command tool_relog = {
 	.name = "relog",
 	.synopsis = "FILE... -o FILE",

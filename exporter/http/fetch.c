@@ -37,7 +37,7 @@ bool fetch_is_url(const char *word)
 /* Sets an error with the reason that OpenSSL reports. Returns false. */
 static bool set_error(struct etw_error *err, const char *url)
 {
-	char reason[256] = "no answer";
+	char reason[512] = "no answer";
 	const char *data = NULL;
 	int flags = 0;
 	unsigned long code = ERR_peek_error_data(&data, &flags);
@@ -46,21 +46,20 @@ static bool set_error(struct etw_error *err, const char *url)
 	if (code != 0 && ERR_GET_REASON(code) == ERR_R_SYS_LIB && has_data) {
 		/* The data is the reason: "Name or service not known". */
 		snprintf(reason, sizeof reason, "%s", data);
-		has_data = false;
 	} else if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
 		   ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER) {
 		snprintf(reason, sizeof reason,
 			 "the answer is not TLS; does the URL begin with http://?");
-	} else if (code != 0 && !ERR_SYSTEM_ERROR(code)) {
+	} else if (ERR_SYSTEM_ERROR(code)) {
+		/* The data is the call that failed, such as "calling connect(…)". */
+		os_error_text(ERR_GET_REASON(code), reason, sizeof reason);
+	} else if (code != 0) {
 		const char *text = ERR_reason_error_string(code);
 
-		snprintf(reason, sizeof reason, "%s", text ? text : "failed");
-	} else if (code != 0) {
-		os_error_text(ERR_GET_REASON(code), reason, sizeof reason);
-		has_data = false; /* the call that failed, such as "calling connect(…)" */
+		snprintf(reason, sizeof reason, "%s%s%s", text ? text : "failed",
+			 has_data ? ": " : "", has_data ? data : "");
 	}
-	error_set(err, ETW_ERROR_SYSTEM, "%s: %s%s%s", url, reason, has_data ? ": " : "",
-		  has_data ? data : "");
+	error_set(err, ETW_ERROR_SYSTEM, "%s: %s", url, reason);
 	ERR_clear_error();
 	return false;
 }

@@ -544,7 +544,7 @@ void identities_find_pending_owners(struct identities *identities)
 		identities->pending ? account_lookup_answered(identities->lookup, &late) : 0;
 	bool named = late != identities->late;
 
-	/* Every process that starts comes here, so without an answer this must cost nothing. */
+	/* Every process that starts comes here, so without an answer this costs a lock at most. */
 	if ((answered == identities->answered && !named) || !identities->pending) {
 		return;
 	}

@@ -59,7 +59,8 @@ enum etw_session_event {
 				  restored */
 	ETW_SESSION_EXPLAINED, /* names, later, the program that caused one of the last two */
 	ETW_SESSION_NOT_RESTARTED,   /* starting it again failed; it is retried later */
-	ETW_SESSION_PROVIDER_FAILED, /* a provider could not be enabled */
+	ETW_SESSION_PROVIDER_FAILED, /* a provider could not be enabled, or something else of the
+					session is not as requested; it runs without */
 	ETW_SESSION_ATTACHED,        /* a session of another program is read from now on */
 	ETW_SESSION_ABSENT, /* no session of that name runs, or it has ended; the source waits */
 	ETW_SESSION_STOPPED,

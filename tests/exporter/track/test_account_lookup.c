@@ -135,21 +135,22 @@ static void the_number_of_accounts_is_bounded(void **state)
 	account_lookup_free(lookup);
 }
 
+/* Returns the start of a process that runs as this account. */
+static struct process_announced running_as(const char *sid)
+{
+	return (struct process_announced){ .image = "a.exe",
+					   .image_size = 5,
+					   .command_line = "",
+					   .sid = sid,
+					   .sid_size = strlen(sid),
+					   .parent_id = ETW_RECORD_NO_ID };
+}
+
 /* The owner of a process is its SID until the machine has answered, which the next process shows.
  */
 static void a_process_gets_the_name_of_its_owner_later(void **state)
 {
-	const struct process_announced anna = { .image = "a.exe",
-						.image_size = 5,
-						.command_line = "",
-						.sid = "S-slow",
-						.sid_size = 6,
-						.parent_id = ETW_RECORD_NO_ID };
-	const struct process_announced other = { .image = "b.exe",
-						 .image_size = 5,
-						 .command_line = "",
-						 .sid = "",
-						 .parent_id = ETW_RECORD_NO_ID };
+	const struct process_announced anna = running_as("S-slow"), other = running_as("");
 	static const struct registry_limits limits;
 	struct registry *registry = registry_new(&limits, NULL);
 	struct names *names = names_new(registry, 100, false, NULL);
@@ -190,11 +191,6 @@ static void a_pending_owner_is_asked_for_again_only_after_its_answer(void **stat
 	struct account_lookup *lookup = account_lookup_new(find, NULL);
 	struct processes processes;
 	char sid[32];
-	struct process_announced process = { .image = "a.exe",
-					     .image_size = 5,
-					     .command_line = "",
-					     .sid = sid,
-					     .parent_id = ETW_RECORD_NO_ID };
 	const struct identity *identity;
 	const char *owner = "";
 
@@ -204,7 +200,10 @@ static void a_pending_owner_is_asked_for_again_only_after_its_answer(void **stat
 	assert_true(processes_set_rules(&processes, NULL, 0, true, NULL));
 	atomic_store(&held, true);
 	for (uint32_t i = 0; i < PROCESSES; i++) {
-		process.sid_size = (size_t)snprintf(sid, sizeof sid, "S-slow-%u", i % ACCOUNTS);
+		struct process_announced process;
+
+		snprintf(sid, sizeof sid, "S-slow-%u", i % ACCOUNTS);
+		process = running_as(sid);
 		processes_announce(&processes, LIFETIME_START, 4 * (i + 1), i, &process);
 	}
 	assert_int_equal(processes.identities.asks, PROCESSES);
@@ -228,12 +227,7 @@ static void a_pending_owner_is_asked_for_again_only_after_its_answer(void **stat
 /* A service that starts before the network does: its account has no name yet. */
 static void an_account_without_a_name_gets_it_when_the_network_comes(void **state)
 {
-	const struct process_announced anna = { .image = "a.exe",
-						.image_size = 5,
-						.command_line = "",
-						.sid = "S-anna",
-						.sid_size = 6,
-						.parent_id = ETW_RECORD_NO_ID };
+	const struct process_announced anna = running_as("S-anna");
 	static const struct registry_limits limits;
 	struct registry *registry = registry_new(&limits, NULL);
 	struct names *names = names_new(registry, 100, false, NULL);
